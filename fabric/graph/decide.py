@@ -271,7 +271,8 @@ def format_reason(changes: Sequence[Change], count: int) -> str:
     first, more = changes[0], len(changes) - 1
     files = [change for change in changes if change.kind == EntryKind.FILE]
     if first.kind == EntryKind.FILE and first.old and first.new:
-        return f"{first.name} changed ({len(files)} of {count} inputs)"
+        # A new file of a listing was not counted.
+        return f"{first.name} changed ({len(files)} of {max(count, len(files))} inputs)"
     others = f", and {more} other input{'s' if more > 1 else ''}" if more else ""
     return _format_change(first) + others
 

@@ -187,7 +187,8 @@ def format_missing_hint(message: str) -> str:
     if found["python"]:
         return (
             f"add the package of `{name.partition('.')[0]}` to the requirements, or install it in "
-            "the project's `.venv` if the provider's runtime contains it"
+            "the project's `.venv` if the provider's runtime contains it. Add a module of the "
+            "project with `include` if its name is computed"
         )
     if name.startswith((".", "/")):
         return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.packages.requirements import (
     normalize_package_name,
     parse_requirement,
@@ -19,6 +19,8 @@ class ProjectDependencies(Struct, frozen=True, kw_only=True):
     """The requirement lines of a project. Names of groups and extras are normalized."""
 
     name: str = ""
+    # The versions of Python that it is for; empty for all.
+    python: str = ""
     main: tuple[str, ...] = ()
     extras: Mapping[str, tuple[str, ...]] = {}
     # An item is a line, or `include-group` and the name of another group.
@@ -84,6 +86,7 @@ def read_dependencies(pyproject: str) -> ProjectDependencies:
     project, poetry = _read_table(document, "project"), _read_table(document, "tool", "poetry")
     return ProjectDependencies(
         name=normalize_package_name(str(project.get("name", ""))),
+        python=str(project.get("requires-python", "")),
         main=_read_lines(project.get("dependencies")),
         extras={
             normalize_package_name(name): _read_lines(lines)
@@ -143,3 +146,16 @@ def _find_unknown(
                 hint=f"correct `build.{key}`, or add `{name}` to the project and lock again",
                 where=Place(file),
             )
+
+
+def check_python(file: str, supported: str, target: PythonTarget) -> None:
+    """Raise for a project that leaves the function's Python out. Empty supports all."""
+    if not supported:
+        return
+    from fabric.runtimes.packages.locks.ranges import includes_python
+
+    minor = ".".join(target.full_python.split(".")[:2])
+    if not includes_python(supported, minor):
+        message = f"`{file}` is for Python {supported}, and the function runs on {minor}"
+        hint = "change `runtime`, or `requires-python` of the project"
+        raise FabricError(Problem("input/lock-python", message, hint, Place(file)))

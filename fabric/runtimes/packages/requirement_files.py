@@ -19,6 +19,7 @@ from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.packages.dependency_groups import (
     ProjectDependencies,
     check_names,
+    check_python,
     read_dependencies,
 )
 from fabric.runtimes.packages.git_sources import parse_git_line
@@ -209,7 +210,7 @@ def read_source(
     name, text = _choose_text(lock, "" if relock and is_own_lock(written) else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    around.check_locked(listed, project.text)
+    _check_project(around, file if listed == PROJECT else "", project, request.target)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,
@@ -230,6 +231,18 @@ def _check_optional(file: str, project: _Project, optional: OptionalDependencies
     """Raise for a group or an extra that is unknown. Only a pyproject.toml has some."""
     is_project = os.path.basename(file) == PROJECT
     check_names(file, optional, project.dependencies.standard_names if is_project else MAIN_ONLY)
+
+
+def _check_project(
+    around: OtherTools, file: str, project: _Project, target: PythonTarget | None
+) -> None:
+    """Raise for a project without a lock that needs one, or that leaves the function's Python out.
+    `file` is empty if another file lists the packages."""
+    if not file:
+        return
+    around.check_locked(PROJECT, project.text)
+    if project.text and target is not None:
+        check_python(file, project.dependencies.python, target)
 
 
 def _read_other_lock(

@@ -280,21 +280,19 @@ def _list_repository_problems(
 
 
 def foreign_source_problem(one: UnreadSource, where: Place) -> Problem:
-    if one.origin == _ORIGINS["git"]:
-        return Problem(
-            "input/package-source",
-            f"the repository of package `{one.name}` is not pinned to a commit by a lock",
-            hint="lock the project with uv or Poetry, and keep the lock beside its pyproject.toml",
-            where=where,
-        )
-    return Problem(
-        "input/package-source",
+    message = (
         f"unsupported source of package `{one.name}`: {one.origin} (on the package index, the "
-        "name can belong to another owner)",
-        hint="list the packages of this function in a requirements.lock without it, and move its "
-        "code into the service",
-        where=where,
+        "name can belong to another owner)"
     )
+    hint = (
+        "list the packages of this function in a requirements.lock without it, and move its code "
+        "into the service"
+    )
+    if one.origin == _ORIGINS["git"]:
+        message = f"the repository of package `{one.name}` is not pinned to a commit by a lock"
+    if one.origin in (_ORIGINS["git"], _ORIGINS["path"], _ORIGINS["workspace"]):
+        hint = "lock the project with uv or Poetry, and keep the lock beside its pyproject.toml"
+    return Problem("input/package-source", message, hint, where)
 
 
 def _index_warning(index: str, file: str) -> Problem:

@@ -147,7 +147,9 @@ class Uv(Struct, frozen=True):
             raise FabricError(self._build_failure(redact_userinfo(result.last_lines()), folder))
         return result
 
-    def _run_uv(self, words: Sequence[str], text: str, folder: Path) -> ChildResult:
+    def _run_uv(
+        self, words: Sequence[str], text: str, folder: Path, strategy: str = ""
+    ) -> ChildResult:
         lines = "".join(f"{line}\n" for line in list_requirement_lines(text))
         command, *rest = words
         offline = ["--no-index"] if self.environment.get("UV_NO_INDEX") else []
@@ -160,6 +162,7 @@ class Uv(Struct, frozen=True):
         # With hashes, uv requires them of constraints too. A lock has one version of each anyway.
         left_out = {_CONSTRAINT} if "--no-deps" in rest else set[str]()
         env = {name: text for name, text in self.environment.items() if name not in left_out}
+        env |= {"UV_INDEX_STRATEGY": strategy} if strategy else {}
         return run_child([*argv, *source], cwd=folder, env=env, stdin=lines.encode())
 
     def _build_failure(self, text: str, folder: Path) -> Problem:
@@ -177,8 +180,7 @@ class Uv(Struct, frozen=True):
 
     def _explain_unknown(self, name: str, folder: Path) -> str:
         """Look for a package in one index after the other: only then uv names one that refuses."""
-        one_by_one = {**self.environment, "UV_INDEX_STRATEGY": "first-index"}
-        asked = replace(self, environment=one_by_one)._run_uv(_LOOK, name, folder)
+        asked = self._run_uv(_LOOK, name, folder, strategy="first-index")
         return redact_userinfo(asked.last_lines())
 
     def _find_newest_version(self, name: str, folder: Path) -> tuple[str, ...] | None:

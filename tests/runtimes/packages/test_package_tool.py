@@ -68,7 +68,7 @@ def test_unavailable_requirement_is_reported_with_the_reason(
 class _Refusing(BaseHTTPRequestHandler):
     """An index that accepts no login."""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         self.send_response(int(self.path.split("/")[1]))
         self.send_header("Content-Length", "0")
         self.end_headers()

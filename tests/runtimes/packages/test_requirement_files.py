@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.requirement_files import (
     PackageFolders,
     PackageRequest,
@@ -161,3 +162,14 @@ def test_a_repository_in_an_included_file_is_rejected_with_its_line(tmp_path: Pa
     found = refused(tmp_path, files)
     assert found.code == "input/package-source"
     assert str(found.where) == "sub/more.txt:2"
+
+
+def test_a_project_without_a_lock_is_for_the_python_of_the_function(tmp_path: Path) -> None:
+    text = '[project]\nname = "shop"\nrequires-python = ">=3.12"\ndependencies = ["six"]\n'
+    write(tmp_path, {"pyproject.toml": text})
+    fits = PackageRequest(target=PythonTarget("3.12", "x86_64"))
+    assert read_public_source(tmp_path, ".", fits).text
+    with pytest.raises(FabricError) as caught:
+        read_public_source(tmp_path, ".", PackageRequest(target=PythonTarget("3.11", "x86_64")))
+    assert caught.value.first.code == "input/lock-python"
+    assert "for Python >=3.12, and the function runs on 3.11" in caught.value.first.message
