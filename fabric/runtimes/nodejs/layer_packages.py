@@ -35,7 +35,8 @@ def collect_node_packages(workspace: Path, inputs: LayerArchiveInputs) -> Built:
         BuiltFile(f"nodejs/{one.path}", one.content, one.executable) for one in packed.files
     )
     asked = Module(entry.path, tuple(Import(*pair) for pair in found.items()))
-    return Built(files, merge(look_ups(entry, (asked, *packed.modules)), packed.seen))
+    seen = merge(look_ups(entry, (asked, *packed.modules)), packed.seen)
+    return Built(files, seen, packed.warnings)
 
 
 def _locate_manifest(workspace: Path, inputs: LayerArchiveInputs) -> EntryFile:
