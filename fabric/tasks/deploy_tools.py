@@ -83,6 +83,9 @@ class Deployers(Protocol):
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Return the minimal identity of a deployment, sufficient to delete it."""
 
+    def find_known_address(self, ref: RecordRef) -> DeploymentAddress:
+        """Return the address with the settings that are known before a run."""
+
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         """Return everything a deploy needs of a service. Raises if an upstream has no output."""
 

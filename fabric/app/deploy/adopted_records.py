@@ -1,5 +1,6 @@
 """Records of adopted functions: the desired state, with everything that differs at the provider."""
 
+import json
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from fabric.app.deploy.preview import OpenWork
 from fabric.app.preview import Preview
 from fabric.graph.judge import DesiredFunction, hash_environment, list_wanted
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import change_texts, find_late_names, show_placeholders
 from fabric.model.records.record import FunctionRecord, Record, RecordRef, ValueOwner
 from fabric.model.task import Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, passes_output
@@ -84,7 +85,9 @@ def build_adopted_record(
         *(wanted.is_complete, has_same_code, not differing),
         environment == desired.environment(salt),
     )
-    settings = tuple((name, differing.pop(name, text)) for name, text in desired.settings)
+    settings = tuple(
+        (name, differing.pop(name, show_placeholders(text))) for name, text in desired.settings
+    )
     environment_sha256 = hash_fields(part for pair in environment for part in pair)
     owner = ValueOwner(record.ref, live.name, salt, environment_sha256)
     own_packages = () if has_same_code else ("package", "image")
@@ -95,7 +98,7 @@ def build_adopted_record(
         resource_name=live.resource_name,
         resource_id=live.resource_id,
         handler=found.handler,
-        triggers=wanted.triggers,
+        triggers=tuple(map(_show_trigger, wanted.triggers)),
         settings=(*settings, *differing.items()),
         environment=environment,
         environment_sha256=environment_sha256,
@@ -106,6 +109,11 @@ def build_adopted_record(
         updated_at=now,
         image=live.image,
     )
+
+
+def _show_trigger(text: str) -> str:
+    """Write late values as the config does. Records contain no placeholders."""
+    return json.dumps(change_texts(json.loads(text), show_placeholders), sort_keys=True)
 
 
 def _has_same_code(wanted: WantedFunction, found: AdoptableFunction) -> bool:

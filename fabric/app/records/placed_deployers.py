@@ -101,6 +101,11 @@ class PlacedDeployers:
             function_names=list_function_names(self._work.config(ref)),
         )
 
+    def find_known_address(self, ref: RecordRef) -> DeploymentAddress:
+        """Return the address with the settings that are known before a run."""
+        extension = self._fill_extension(ref, self._work.placements[ref].provider_id)
+        return replace(self.address(ref), extension=format_json(extension))
+
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         config = self._work.config(ref)
         provider_id = self._work.placements[ref].provider_id

@@ -46,6 +46,10 @@ def convert_sam_events(
         kind = at.get("Type")
         is_possible = kinds is None or kind.text in kinds
         convert = _EVENTS.get(kind.text) if is_possible else None
+        if at.get("Fn::If").node is not None:
+            reason = "the event exists only under a condition"
+            context.ledger.lose(at, reason, "use `functions` of a stage in `stages`")
+            continue
         if convert is None:
             context.ledger.lose(at, f"events of type `{kind.text}` are not supported", AFTER)
             continue

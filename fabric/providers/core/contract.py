@@ -338,6 +338,8 @@ class AdoptableFunction(Struct, frozen=True, kw_only=True):
     handler: str = ""
     # The event sources that an adoption moves.
     links: tuple[EventLink, ...] = ()
+    # Changes with each change of the function.
+    revision: str = ""
 
 
 class AdoptionSurvey(Struct, frozen=True, kw_only=True):

@@ -206,6 +206,11 @@ def _update_mapping(
     return made
 
 
+def list_changed_settings(there: Mapping[str, Any], wire: MappingWire) -> list[str]:
+    """List the settings of a mapping that a release would change."""
+    return sorted(_find_differences(there, _build_mapping_settings(wire)))
+
+
 def _find_differences(there: Mapping[str, Any], asked: Mapping[str, object]) -> dict[str, object]:
     shown = {**there, "Enabled": there["State"] not in ("Disabled", "Disabling")}
     access = shown.get(_ACCESS)
