@@ -53,6 +53,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     service: str
     # Logical id to the name of the function.
     functions: dict[str, str]
+    # Functions whose ARN is used, which is that of the alias in fabric.
+    aliased: set[str] = field(default_factory=set)
     # Ids of the API and of roles, which fabric creates itself.
     generated: set[str] = field(default_factory=set)
     # Ids of the API of the service, which resources and outputs after the release can use.
@@ -171,7 +173,7 @@ class Intrinsics:
     def _list_joined(self, inner: Node, hint: str) -> str | None:
         match inner:
             case Sequence(items=(Scalar(text=separator), Sequence(items=parts))):
-                return separator.join(self.to_text(one, hint) for one in parts)
+                return _unqualify(separator.join(self.to_text(one, hint) for one in parts))
             case _:
                 return None
 
@@ -210,6 +212,8 @@ class Intrinsics:
     def _refer_function(self, name: str, attribute: str) -> str:
         if attribute not in ("", "Arn"):
             raise NotCarriedError(f"attribute `{attribute}` of a function")
+        if attribute:
+            self.names.aliased.add(name)
         return f"${{function:{self.names.functions[name]}.{'arn' if attribute else 'name'}}}"
 
     def _substitute(self, inner: Node, hint: str) -> str:
@@ -231,7 +235,7 @@ class Intrinsics:
             name, _, attribute = found[2].partition(".")
             return self.refer(name, attribute)
 
-        return convert_dynamic(_SUBSTITUTED.sub(replace, text.text))
+        return convert_dynamic(_unqualify(_SUBSTITUTED.sub(replace, text.text)))
 
     def _request_expression(self, node: Node, hint: str) -> str:
         """Let the stack evaluate a function that fabric does not know."""
@@ -248,6 +252,15 @@ class Intrinsics:
         if own:
             raise NotCarriedError(f"a function of CloudFormation with `{min(own)}`")
         return self._requests.request(hint, node)
+
+
+def _unqualify(text: str) -> str:
+    """Replace the ARN of an alias by that of its function, if a version or a pattern follows it."""
+    return _QUALIFIED.sub(_FUNCTION_ARN, text)
+
+
+_QUALIFIED = re.compile(r"\$\{function:(?P<name>[\w-]+)\.arn\}(?=[:*])")
+_FUNCTION_ARN = r"arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:\g<name>.name}"
 
 
 def _is_list(node: Node) -> bool:

@@ -1,5 +1,7 @@
 """APIs of AWS SAM to the API of the service."""
 
+from collections.abc import Iterator
+
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.event_target import EventTarget
@@ -52,6 +54,7 @@ def convert_apis(context: Context, source: At, config: Fields, target: EventTarg
         apply_rules(context, at, _API_RULES, target.http)
         if is_true(at.get("Auth", "ApiKeyRequired")):
             _require_keys(context, at.get("Auth", "ApiKeyRequired"), config)
+        _put_route_limits(context, at.get("MethodSettings"), config)
         for key in ("Cors", "CorsConfiguration"):
             if not at.get(key).is_missing:
                 put_cors_of_routes(context, at.get(key), config)
@@ -76,13 +79,45 @@ def _note_other_defaults(context: Context, source: At, target: EventTarget) -> N
 
 def _require_keys(context: Context, at: At, config: Fields) -> None:
     """Require a key on each route, because fabric has no such setting of the API."""
+    for one in _list_routes(config):
+        if not one.has("apiKey"):
+            one.put_flag("apiKey", value=True)
+    context.ledger.change(at, "each route requires a key", "apiKey: true")
+
+
+def _list_routes(config: Fields) -> Iterator[Fields]:
+    """List the HTTP triggers of all functions."""
     functions = config.get("functions")
     for function in functions if isinstance(functions, list) else ():
         triggers = function.get("triggers") if isinstance(function, Fields) else None
         for one in triggers if isinstance(triggers, list) else ():
-            if isinstance(one, Fields) and one.get("type") == "http" and not one.has("apiKey"):
-                one.put_flag("apiKey", value=True)
-    context.ledger.change(at, "each route requires a key", "apiKey: true")
+            if isinstance(one, Fields) and one.get("type") == "http":
+                yield one
+
+
+def _put_route_limits(context: Context, at: At, config: Fields) -> None:
+    """Put the limits of single methods into their routes."""
+    for item in filter(_is_of_route, at.list_items()):
+        path = f"/{item.get('ResourcePath').text.replace('~1', '/').strip('/')}"
+        method = item.get("HttpMethod").text.upper()
+        wanted = {f"{method}:{path}"}
+        found = [
+            one
+            for one in _list_routes(config)
+            if str(one.get("route")) in wanted
+            or (method in ("*", "") and str(one.get("route")).partition(":")[2] == path)
+        ]
+        for one in found:
+            put_throttle(context, item, one)
+        if found:
+            apply_rules(context, item, _ROUTE_RULES, Fields())
+        else:
+            context.ledger.lose(item, f"the API has no route `{method} {path}`")
+
+
+def _is_of_route(item: At) -> bool:
+    every = (item.get("ResourcePath").text, item.get("HttpMethod").text)
+    return every[0] not in ("", "/*", "*") or every[1] not in ("", "*")
 
 
 def _put_kind(context: Context, source: At, target: EventTarget) -> None:
@@ -120,8 +155,10 @@ def _put_logs(context: Context, at: At, http: Fields) -> None:
 
 
 def _put_limits(context: Context, at: At, http: Fields) -> None:
-    """Convert the settings of methods. fabric has one limit for all."""
+    """Convert the settings of all methods."""
     for item in at.list_items():
+        if _is_of_route(item):
+            continue
         put_throttle(context, item, http)
         apply_rules(context, item, _METHOD_RULES, http)
 
@@ -131,6 +168,18 @@ _METHOD_RULES: Rules = {
     **share(("ResourcePath", "HttpMethod"), carry),
     **share(
         ("LoggingLevel", "DataTraceEnabled", "CachingEnabled", "CacheTtlInSeconds"),
+        lose_because("fabric has no such setting of methods"),
+    ),
+}
+
+
+_ROUTE_RULES: Rules = {
+    **share(("ResourcePath", "HttpMethod", "ThrottlingRateLimit", "ThrottlingBurstLimit"), carry),
+    **share(
+        (
+            *("LoggingLevel", "DataTraceEnabled", "CachingEnabled", "CacheTtlInSeconds"),
+            *("MetricsEnabled", "DetailedMetricsEnabled"),
+        ),
         lose_because("fabric has no such setting of methods"),
     ),
 }

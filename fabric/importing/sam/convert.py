@@ -184,6 +184,11 @@ class _Conversion:
             self._config.put("functions", [])
             self._config.remove("defaults")
         self._convert_parameters()
+        for name in sorted(self._context.names.aliased):
+            at = self._source.get("Resources", name)
+            reason = "references to its ARN contain the alias, which callers should use"
+            arn = f"${{function:{self._context.names.functions[name]}.arn}}"
+            self._ledger.remark(at, reason, arn)
         return Imported(
             config=self._config.build_config(self._context.requests.lost),
             ledger=self._ledger,

@@ -574,3 +574,35 @@ def test_the_entry_of_a_makefile_has_the_directory_of_its_code(runtime: str, lin
     assert done.function["entry"] == "src/api.handler"
     assert line in done.function["build"]["command"][2]
     assert done.reasons() == []
+
+
+def test_limits_of_single_methods_belong_to_their_routes() -> None:
+    text = """\
+        Web:
+          Type: AWS::Serverless::Api
+          Properties:
+            StageName: prod
+            MethodSettings:
+              - {ResourcePath: '/*', HttpMethod: '*', ThrottlingBurstLimit: 20, ThrottlingRateLimit: 10}
+              - {ResourcePath: '/~1a~1{id}', HttpMethod: GET, ThrottlingBurstLimit: 2, ThrottlingRateLimit: 1, MetricsEnabled: true}
+              - {ResourcePath: /b, HttpMethod: GET, ThrottlingBurstLimit: 4, ThrottlingRateLimit: 3}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties: {Handler: api.handler, CodeUri: src, Runtime: nodejs22.x, Events: {A: {Type: Api, Properties: {Path: '/a/{id}', Method: get, RestApiId: !Ref Web}}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"]["throttle"] == {"rate": 10, "burst": 20}
+    assert done.function["triggers"][0]["throttle"] == {"rate": 1, "burst": 2}
+    lost = [one.partition(": ")[2] for one in done.reasons()]
+    assert lost == ["fabric has no such setting of methods", "the API has no route `GET /b`"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["!Sub '${Api.Arn}:$LATEST'", "!Sub '${Api.Arn}:*'", "!Join ['', [!GetAtt Api.Arn, ':3']]"],
+)
+def test_an_arn_with_a_version_is_not_that_of_the_alias(value: str) -> None:
+    done = function(f"Environment: {{Variables: {{NEXT: {value}}}}}")
+    text = done.function["env"]["NEXT"]
+    plain = "arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}:"
+    assert text.startswith(plain)
