@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies
 from fabric.runtimes.packages.requirements import (
     normalize_package_name,
     parse_requirement,
@@ -146,16 +146,3 @@ def _find_unknown(
                 hint=f"correct `build.{key}`, or add `{name}` to the project and lock again",
                 where=Place(file),
             )
-
-
-def check_python(file: str, supported: str, target: PythonTarget) -> None:
-    """Raise for a project that leaves the function's Python out. Empty supports all."""
-    if not supported:
-        return
-    from fabric.runtimes.packages.locks.ranges import includes_python
-
-    minor = ".".join(target.full_python.split(".")[:2])
-    if not includes_python(supported, minor):
-        message = f"`{file}` is for Python {supported}, and the function runs on {minor}"
-        hint = "change `runtime`, or `requires-python` of the project"
-        raise FabricError(Problem("input/lock-python", message, hint, Place(file)))

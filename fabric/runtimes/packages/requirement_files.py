@@ -19,7 +19,6 @@ from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.packages.dependency_groups import (
     ProjectDependencies,
     check_names,
-    check_python,
     read_dependencies,
 )
 from fabric.runtimes.packages.git_sources import parse_git_line
@@ -242,7 +241,20 @@ def _check_project(
         return
     around.check_locked(PROJECT, project.text)
     if project.text and target is not None:
-        check_python(file, project.dependencies.python, target)
+        _check_python(file, project.dependencies.python, target)
+
+
+def _check_python(file: str, supported: str, target: PythonTarget) -> None:
+    """Raise for a project that leaves the function's Python out. Empty supports all."""
+    if not supported:
+        return
+    from fabric.runtimes.packages.locks.ranges import includes_python
+
+    minor = ".".join(target.full_python.split(".")[:2])
+    if not includes_python(supported, minor):
+        message = f"`{file}` is for Python {supported}, and the function runs on {minor}"
+        hint = "change `runtime`, or `requires-python` of the project"
+        raise FabricError(Problem("input/lock-python", message, hint, Place(file)))
 
 
 def _read_other_lock(
