@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fabric.model.calls.conventions import CONVENTIONS
 from fabric.model.catalog import PROVIDERS
-from fabric.model.conventions import CONVENTIONS
 from fabric.model.names import TriggerKind
 from tests.support.config_texts import codes, with_trigger
 from tests.support.write_sample_events import FOLDER, PAGE, event_files, shown_triggers

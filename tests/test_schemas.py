@@ -18,12 +18,19 @@ from fabric.cli.commands.schema import report_schema
 from fabric.cli.commands.schema import schema as schema_command
 from fabric.config.schema.documents import list_schema_files
 from fabric.engine.listeners.journal import EventFile
-from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, make_failure_report
+from fabric.model.runs.events import (
+    EVENT_NAMES,
+    Event,
+    ProblemFound,
+    RunStarted,
+    Stamped,
+    TaskOutput,
+)
 from fabric.system.clock import SystemClock, stamp
-from fabric.system.randomness import generate_token
+from fabric.system.crypto.randomness import generate_token
 from fabric.system.schemas import read_schema_text
 from fabric.views.report_json import encode_report
 from fabric.views.report_text import report_text

@@ -21,9 +21,9 @@ from fabric.app.settings import Settings, separate_keys
 from fabric.cache_seal import KEY_VARIABLE, CacheSeal
 from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
-from fabric.model.events import Stamped, TaskStarted
 from fabric.model.names import Verb
 from fabric.model.report import Report
+from fabric.model.runs.events import Stamped, TaskStarted
 from tests.support.until import a_tick
 
 ARGV = ("package",)

@@ -15,7 +15,7 @@ from fabric.state.contract import build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import BackEndPair, RecordStore
-from fabric.system.process_identity import is_surely_dead
+from fabric.system.process.process_identity import is_surely_dead
 from tests.support.project import Project, handler, project
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")

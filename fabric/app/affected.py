@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,9 +29,9 @@ from fabric.runtimes.nodejs import lock_changes
 from fabric.runtimes.nodejs.lock_changes import affects_packages
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.runtimes.nodejs.tsconfig import package_name
-from fabric.system.disk import read_bytes
-from fabric.system.git import Changes, find_changed_files, read_committed_file
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git import Changes, find_changed_files, read_committed_file
 
 _PYTHON_FILE = re.compile(
     r"uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|pylock(?:\.[^.]+)?\.toml|pyproject\.toml"
@@ -253,13 +253,16 @@ def _build_service(project: Project, number: int, memory: Sequence[Sequence[Trac
     folder = os.path.normpath(project.workspace / unit.root)
     traces = [trace for traces in memory for trace in traces]
     read = {_make_absolute(name, project.workspace) for one in traces for name, _ in one.files}
-    listings = frozenset(_list_listing_files(unit, project.workspace))
+    packages = list_packages(unit.config, project.workspace, unit.root, {})
+    listings = frozenset(str(path) for path in packages.looked_at if path.is_file())
+    local = {name for row in packages.rows for _, name in row.local}
+    searched = {*_list_searched_folders(traces), *local}
     territory = Territory(
         project.entries[number].name,
         folder,
         files=frozenset((str(project.reads.sources[number]), f"{folder}/.env")),
         seen=frozenset(_list_recorded_paths(traces, project.workspace)) | listings,
-        searched=frozenset(_list_outside_folders(traces, folder, project.workspace)),
+        searched=frozenset(_list_outside_folders(searched, folder, project.workspace)),
         manifests=_NODE_FILES if _has_node(unit) else frozenset(),
         remembered=all(memory),
     )
@@ -280,15 +283,14 @@ def _list_recorded_paths(traces: Sequence[Trace], workspace: Path) -> Iterator[s
         yield from (_make_absolute(name, workspace) for name in (*names, *trace.absent, *links))
 
 
-def _list_listing_files(unit: ServiceUnit, workspace: Path) -> Iterator[str]:
-    """List the files that decide which Python packages the functions have."""
-    looked_at = list_packages(unit.config, workspace, unit.root, {}).looked_at
-    yield from (str(path) for path in looked_at if path.is_file())
+def _list_searched_folders(traces: Sequence[Trace]) -> set[str]:
+    """List the directories in which a cached build listed files."""
+    return {one.folder for trace in traces for one in trace.listings}
 
 
-def _list_outside_folders(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:
-    """List the directories outside the service directory in which a cached build listed files."""
-    found = {_make_absolute(one.folder, workspace) for trace in traces for one in trace.listings}
+def _list_outside_folders(names: Iterable[str], folder: str, workspace: Path) -> Iterator[str]:
+    """List the directories outside the service directory."""
+    found = {_make_absolute(name, workspace) for name in names}
     return (one for one in found if not f"{one}/".startswith(f"{folder}/"))
 
 

@@ -18,7 +18,7 @@ from fabric.config.yaml.problems import open_document
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 
 class NameKind(StrEnum):

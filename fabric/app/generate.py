@@ -24,9 +24,9 @@ from fabric.app.settings import Settings
 from fabric.config.load import BindingInputs, ConfigText
 from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
-from fabric.model.command_runtimes import is_command_runtime
+from fabric.model.builds.command_runtimes import is_command_runtime
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.report import Report
 from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.scaffold.file_diff import format_file_diff
@@ -43,8 +43,8 @@ from fabric.scaffold.templates import has_handler, read_handler_source
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
 from fabric.scaffold.yaml_text import build_tree
-from fabric.system.disk import read_bytes
-from fabric.system.file_changes import FileChange, change_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.file_changes import FileChange, change_files
 
 
 class OpenConfig(Struct, frozen=True):
@@ -90,7 +90,7 @@ def generate(
     found = _refuse_worse(opened, raw)
     changes = [
         *_plan_handler_changes(opened, wanted, place, options),
-        _plan_config_change(opened, raw),
+        FileChange(opened.file, opened.raw, raw),
     ]
     if not options.dry_run:
         change_files(changes, opened.path.parent)
@@ -129,8 +129,7 @@ def _refuse_worse(opened: OpenConfig, raw: bytes) -> Overview:
     brought = [problem for problem in new.limits if _extract_message(problem) not in known]
     # The line that would be wrong is shown; its number is of a file that nobody has.
     problems = own or [replace(one, where=None) for one in (*new.problems, *brought)]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return new
 
 
@@ -241,10 +240,6 @@ def _read_old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes 
         hint = "use another name, or --force to replace the file"
         raise FabricError(Problem("disk/handler-exists", message, hint, Place(place.path)))
     return read_bytes(path)
-
-
-def _plan_config_change(opened: OpenConfig, raw: bytes) -> FileChange:
-    return FileChange(opened.file, opened.raw, raw)
 
 
 def _describe_file(opened: OpenConfig, change: FileChange, settings: Settings) -> GeneratedFile:

@@ -14,9 +14,9 @@ from fabric.runtimes.entry import NODE_EXTENSIONS
 from fabric.scaffold.file_diff import format_file_diff
 from fabric.scaffold.languages import PYTHON_CHECKS, Language
 from fabric.scaffold.workflow import WORKFLOW_FILE, CiProject, format_workflow
-from fabric.system.disk import read_bytes
-from fabric.system.file_changes import FileChange, change_files
-from fabric.system.new_files import write_new_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.file_changes import FileChange, change_files
+from fabric.system.files.new_files import write_new_files
 
 _NEXT = "set the variables and secrets of the workflow, then push it"
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.outcomes.generated import InitOutcome
-from fabric.model.problems import ExitCode, FabricError, Place, Problem
+from fabric.model.problems import ExitCode, FabricError, Place, Problem, raise_if_any
 from fabric.model.report import Report
 from fabric.scaffold.choices import (
     NO_MANAGER,
@@ -28,8 +28,8 @@ from fabric.scaffold.config_text import SCHEMA_FILE
 from fabric.scaffold.languages import Language
 from fabric.scaffold.new_project import CONFIG_FILE, NewFile, build_new_project
 from fabric.scaffold.templates import find_template
-from fabric.system.disk import read_bytes
-from fabric.system.new_files import write_new_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.new_files import write_new_files
 from fabric.system.schemas import read_schema_text
 
 if TYPE_CHECKING:
@@ -75,24 +75,19 @@ class InitHelp(Struct, frozen=True):
 def init(asked: InitRequest, settings: Settings, helped: InitHelp) -> Report:
     folder = Path(os.path.abspath(settings.cwd / asked.folder))  # noqa: PTH100 - links stay links
     asked = replace(asked, service=asked.service or derive_service_name(folder.name) or folder.name)
-    _refuse(_find_input_problems(asked, folder, helped.find))
+    raise_if_any(_find_input_problems(asked, folder, helped.find))
     choices = _choose_project(_complete(asked, helped), helped.find)
     files = (
         NewFile(SCHEMA_FILE, read_schema_text("config"), may_be_kept=True),
         *build_new_project(choices),
     )
     problem = find_length_problem(choices)
-    _refuse([*([problem] if problem else ()), *_find_conflicting_files(folder, files)])
+    raise_if_any([*([problem] if problem else ()), *_find_conflicting_files(folder, files)])
     kept = [one for one in files if os.path.lexists(folder / one.path)]
     written = [one for one in files if one not in kept]
     write_new_files(folder, [(one.path, one.text.encode()) for one in written])
     made = _NewProject(asked, choices, folder, written, kept)
     return _report(made, _install(made, settings, helped))
-
-
-def _refuse(problems: Sequence[Problem]) -> None:
-    if problems:
-        raise FabricError(*problems)
 
 
 def _find_input_problems(

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command, find_npm_error
-from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import ChildTalk
+from fabric.system.process.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.process.child_protocol import ChildTalk
 
 _SECONDS = 300
 # Above a new project may be a workspace of somebody else: npm would install all of it there, and
@@ -35,7 +35,7 @@ def run_npm_install(
     except FabricError:
         return Problem("init/no-npm", "npm not found, required to install packages", hint)
     tell(f"npm install: running (limit {seconds:.0f} s) ...")
-    talk = ChildTalk(hear=lambda line: tell(_clean_line(line)))
+    talk = ChildTalk(hear=lambda line: tell(redact_credentials(line.decode(errors="replace"))))
     limits = Limits(seconds=seconds)
     try:
         heard = run_bounded(argv, cwd=folder, env={**env, "PATH": path}, limits=limits, talk=talk)
@@ -46,10 +46,6 @@ def run_npm_install(
         return Problem("init/install-failed", f"npm install {reason}", hint)
     tell("npm install: done")
     return None
-
-
-def _clean_line(line: bytes) -> str:
-    return redact_credentials(line.decode(errors="replace"))
 
 
 def _explain_failure(heard: Overheard, seconds: float) -> str:

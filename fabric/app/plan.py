@@ -31,7 +31,6 @@ from fabric.graph.name_tasks import is_managing_dns
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import list_ties
 from fabric.model.names import Verb
-from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.planned import (
     Cause,
     ChangedInput,
@@ -46,11 +45,12 @@ from fabric.model.problems import (
 )
 from fabric.model.records.record import Mode
 from fabric.model.report import Report
-from fabric.model.spelling import find_nearest
 from fabric.model.task_id import name_of
+from fabric.model.text.natural_order import make_natural_key
+from fabric.model.text.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.new_files import write_named
+from fabric.system.files.new_files import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import encode_outcome
 

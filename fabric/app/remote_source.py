@@ -17,7 +17,7 @@ from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.system.clock import read_file_time_ns
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.system.source.fetch import fetch
 from fabric.system.source.unpack import find_shallowest_config, unpack
 

@@ -7,10 +7,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.engine.schedule import Caps
-from fabric.model.executor import DaskAddress
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
-from fabric.model.shard import Shard
+from fabric.model.runs.executor import DaskAddress
+from fabric.model.runs.shard import Shard
 
 CONFIG_NAME = "fabric.yml"
 

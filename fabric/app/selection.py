@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.settings import Settings
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem, raise_if_any
 from fabric.model.report import Report
 
 NOTHING = "Nothing affected."
@@ -47,8 +47,7 @@ def _refuse_alone(request: Request) -> None:
         )
         if alone
     ]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 _PARTNER = "--service or --affected"

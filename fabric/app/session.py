@@ -32,7 +32,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
-from fabric.system.disk import write_atomic
+from fabric.system.files.disk import write_atomic
 from fabric.tasks.contract import Registry
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from fabric.cache_seal import KEY_VARIABLE
 from fabric.model.bindable import EVERYTHING, Bindable
-from fabric.model.cache_modes import is_ci
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE
+from fabric.model.runs.cache_modes import is_ci
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.randomness import Chance, generate_token
+from fabric.system.crypto.randomness import Chance, generate_token
 
 REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
 REMOTE_TOKEN_VARIABLE = "FABRIC_REMOTE_CACHE_TOKEN"  # noqa: S105

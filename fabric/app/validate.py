@@ -13,7 +13,7 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.steps import find_outside_inputs
 from fabric.model.late_values import fill_document, find_late_names
 from fabric.model.outcomes.queried import ConfigOutcome, ValidOutcome, ValidService
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem, raise_if_any
 from fabric.model.records.record import Mode
 from fabric.model.report import Report
 
@@ -27,8 +27,7 @@ def validate(where: Where, settings: Settings) -> Report:
     project = open_project(where, settings)
     _refuse_unplannable(unit.config for unit in project.units)
     outside = [problem for unit in project.units for problem in find_outside_inputs(unit)]
-    if outside:
-        raise FabricError(*outside)
+    raise_if_any(outside)
     limits = _require_supported(project, settings)
     services = tuple(_describe_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)
@@ -66,8 +65,7 @@ def _validate_text(config: Config) -> Report:
 
 def _refuse_unplannable(configs: Iterable[Config]) -> None:
     problems = [problem for config in configs for problem in plan_problems(config)]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 def _describe_service(config: Config) -> ValidService:

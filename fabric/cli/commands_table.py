@@ -168,7 +168,7 @@ STATE = (
     _make_state_row("reconcile", _RECORDS, "Compare state with receipts and providers.", "state"),
     _make_state_row("backup", _COPIES, "Write all records to one file.", "state_change"),
     _make_state_row("restore", _COPIES, "Restore the records of a backup.", "state_change"),
-    _make_state_row("migrate", _COPIES, "Copy all records to another backend.", "state_move"),
+    _make_state_row("migrate", _COPIES, "Copy all records to another backend.", "state_change"),
     _make_state_row("push", _RIGHT, "Store a record that could not be written.", "state_change"),
     _make_state_row("force-unlock", _RIGHT, "Remove a lock.", "state_change", "force_unlock"),
     _make_state_row("rm", _RIGHT, "Remove state without deleting resources.", "state_change"),

@@ -16,7 +16,7 @@ from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.time_spans import parse_seconds
+from fabric.model.time.time_spans import parse_seconds
 from fabric.views.messages import format_problem
 from fabric.views.served_text import back_text, format_diverted, format_restored
 

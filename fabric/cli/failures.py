@@ -12,7 +12,7 @@ from fabric.cli.start import CommandStart
 from fabric.interrupt_message import command_of
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import make_failure_report
-from fabric.system.disk import no_access_error
+from fabric.system.files.disk import no_access_error
 
 _EXTRA = re.compile(r"Got (unexpected extra arguments?) \((.*)\)")
 _QUOTED = re.compile(r"'([^']*)'")

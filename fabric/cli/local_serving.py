@@ -65,7 +65,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
 def _read_keys(name: str, folder: Path) -> "TokenKeys | None":
     if not name:
         return None
-    from fabric.system.key_sets import read_key_set
+    from fabric.system.crypto.key_sets import read_key_set
 
     try:
         content = (folder / name).read_bytes()

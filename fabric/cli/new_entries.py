@@ -9,7 +9,7 @@ from fabric.config.schema.entries import RESOURCE_TYPES
 from fabric.model.catalog import DEPLOYABLE_TRIGGERS, find_provider_facts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.scaffold.generated import (
     NewEntry,
     build_new_function,
@@ -206,8 +206,7 @@ def _refuse_foreign(kind: str, given: GivenOptions) -> None:
         for one in given
         if TRIGGER_OPTIONS[one].kind != kind
     ]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 def _collect_fields(name: str, kind: str, given: GivenOptions, person: Person) -> dict[str, Json]:

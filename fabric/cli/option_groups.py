@@ -85,7 +85,7 @@ class Group(click.Group):
 
 def _unknown_command_error(name: str, known: list[str], ctx: click.Context) -> Exception:
     from fabric.model.problems import FabricError, Problem
-    from fabric.model.spelling import find_nearest
+    from fabric.model.text.spelling import find_nearest
 
     root = ctx.find_root()
     top = root.command.list_commands(root) if isinstance(root.command, click.Group) else []

@@ -8,7 +8,7 @@ from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.calls.event_lines import parse_event
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 # More than any host hands to a function.
 _LARGEST = 20_000_000

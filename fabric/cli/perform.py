@@ -14,12 +14,12 @@ from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
 from fabric.cli.screen import Screen
 from fabric.cli.start import get_command_start
-from fabric.model.executor import parse_executor
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, make_failure_report
-from fabric.system.disk import make_folder
-from fabric.system.new_files import write_named
+from fabric.model.runs.executor import parse_executor
+from fabric.system.files.disk import make_folder
+from fabric.system.files.new_files import write_named
 
 if TYPE_CHECKING:
     from fabric.app.command import CommandLine

@@ -13,7 +13,7 @@ from fabric.app.settings import Settings
 from fabric.cli.picker.ask import ask_text, is_interactive, pick
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDERS
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.scaffold.choices import NO_MANAGER, list_languages, list_providers, list_templates
 from fabric.scaffold.languages import Language
 from fabric.scaffold.templates import TEMPLATES
@@ -86,8 +86,7 @@ def collect_answers(questions: Mapping[str, OpenQuestion], person: Person) -> di
     problems = [
         problem for one in questions.values() for problem in _find_question_problems(one, person)
     ]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return {name: _prompt_for(one, person) for name, one in questions.items()}
 
 

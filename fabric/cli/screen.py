@@ -12,9 +12,9 @@ from msgspec import Struct
 from fabric import interrupts
 from fabric.app.settings import Settings
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
-from fabric.model.amounts import format_count
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report
+from fabric.model.text.amounts import format_count
 from fabric.views.messages import format_problem, format_warnings
 from fabric.views.report_text import report_text
 from fabric.views.style import Style, escape_for_display

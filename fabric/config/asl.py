@@ -8,7 +8,7 @@ from fabric.config.yaml import nodes
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, find, find_child
 from fabric.config.yaml.read import read_text
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _PATH, _DATA = "JSONPath", "JSONata"
 _IN_OUT = ("InputPath", "OutputPath")

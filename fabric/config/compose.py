@@ -12,7 +12,7 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find, find
 from fabric.config.yaml.problems import make_yaml_error, open_document
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.model.walks import find_cycle
 
 _SERVICE = Section(ComposeService, SERVICE, given=("name",))

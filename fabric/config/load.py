@@ -69,7 +69,7 @@ from fabric.model.late_values import find_late_names, has_late_bindings
 from fabric.model.lookups import LookupPlace, NamedLookup, has_references
 from fabric.model.other_tools import find_tool
 from fabric.model.problems import FabricError, Place, Problem, merge_missing_credentials
-from fabric.model.secrecy import redact_values
+from fabric.model.secrets.secrecy import redact_values
 
 MAX_FINDINGS = 100
 # Shorter ones stand inside of common words: to hide them would spoil a message and hide nothing.

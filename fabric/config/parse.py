@@ -52,11 +52,11 @@ from fabric.config.workflows import parse_machines
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
-from fabric.model.command_runtimes import can_build
+from fabric.model.builds.command_runtimes import can_build
+from fabric.model.builds.python_target import OptionalDependencies
 from fabric.model.lookups import NamedLookup
 from fabric.model.problems import Problem
-from fabric.model.python_target import OptionalDependencies
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 
 _HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
 _HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}

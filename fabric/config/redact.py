@@ -13,7 +13,13 @@ from fabric.config.yaml.nodes import (
     with_entry,
 )
 from fabric.model.late_values import is_own_reference
-from fabric.model.secrecy import REDACTED, is_arn, is_secret_key, is_secret_name, redact_shapes
+from fabric.model.secrets.secrecy import (
+    REDACTED,
+    is_arn,
+    is_secret_key,
+    is_secret_name,
+    redact_shapes,
+)
 
 _HIDDEN_KEYS = ("connectionString",)
 # Where a default stands in for an address or a secret, it is one.

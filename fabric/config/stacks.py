@@ -27,7 +27,7 @@ from fabric.model.late_values import (
 )
 from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _POLICY = Section(StackPolicy, STACK)
 _STACK = Section(

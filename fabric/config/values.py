@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.backends import BackendKind
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies
 from fabric.model.lookups import NamedLookup
 from fabric.model.names import StepEvent
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies
-from fabric.model.secret import NO_SECRETS, Secret
+from fabric.model.secrets.secret import NO_SECRETS, Secret
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 

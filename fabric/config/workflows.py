@@ -39,7 +39,7 @@ from fabric.model.catalog import find_provider_facts
 from fabric.model.late_values import OWN_ADDRESSES, find_late_names, format_placeholder
 from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _CODE = "config/workflow"
 _MACHINE = Section(

@@ -36,9 +36,9 @@ from fabric.engine.bus import Listener, RunInfo
 from fabric.manifest import VERSION
 from fabric.model.bindable import EVERYTHING
 from fabric.model.checks import Check, make_passed_check, make_warning_check
-from fabric.model.events import Stamped, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
+from fabric.model.runs.events import Stamped, TaskEnded
 
 # Runs as figures: how they ended, how their tasks did, and how often a lock was in the way.
 

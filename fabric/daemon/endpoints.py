@@ -31,7 +31,7 @@ from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report, encode_problem
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.views.report_json import encode_outcome
 
 # Plans and lists of releases that are made at a time. Each asks the disk a hundred times, and the

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fabric.app.settings import STAGE_NAME
-from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.problems import Problem, raise_if_any
+from fabric.model.text.spelling import suggest_spelling
 
 
 class Parameter(Struct, frozen=True):
@@ -64,8 +64,7 @@ def read_parameters(query: Sequence[tuple[str, str]], known: Sequence[Parameter]
             continue
         problems += _find_value_problems(parameter, value, is_again=name in values)
         values[name] = (*values.get(name, ()), value)
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return Parameters(values)
 
 

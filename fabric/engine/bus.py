@@ -8,8 +8,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import Event, ProblemFound, Stamped
 from fabric.model.problems import FabricError, Problem
+from fabric.model.runs.events import Event, ProblemFound, Stamped
 from fabric.system.clock import Clock, stamp
 
 

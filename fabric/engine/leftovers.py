@@ -14,8 +14,8 @@ from fabric.manifest import RUNNING
 from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
 from fabric.system.clock import read_file_time_ns
-from fabric.system.disk import RUN, read_bytes, write_atomic
-from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
+from fabric.system.files.disk import RUN, read_bytes, write_atomic
+from fabric.system.process.process_identity import Mark, build_this_mark, is_mark_dead
 
 # A process may have several runs at once, in one workspace too.
 _RUNS = itertools.count(1)

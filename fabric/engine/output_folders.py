@@ -10,7 +10,7 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import Output, OutputFile, TaskInputs
 from fabric.model.task_inputs import BuildInputs
-from fabric.system.disk import check_no_links, lock_file, read_bytes, write_atomic
+from fabric.system.files.disk import check_no_links, lock_file, read_bytes, write_atomic
 
 _LOCKS = 16
 

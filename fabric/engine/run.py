@@ -15,8 +15,8 @@ from fabric.engine.task_runner import TaskRunner
 from fabric.graph.decide import mark_lost_result
 from fabric.graph.gates import list_gates
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
+from fabric.model.runs.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.task import Output
 from fabric.model.task_id import TaskId, passes_output
 from fabric.model.task_inputs import is_late_hook, list_used_needs

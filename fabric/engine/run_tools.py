@@ -8,8 +8,8 @@ from pathlib import Path
 from fabric.engine.compute_slots import ComputeSlots
 from fabric.engine.schedule import Urgency
 from fabric.engine.task_runner import TaskRunner
-from fabric.model.events import TaskOutput
 from fabric.model.problems import Problem, StoppedError
+from fabric.model.runs.events import TaskOutput
 from fabric.model.task import OutputFile, Task
 from fabric.model.task_id import TaskId
 

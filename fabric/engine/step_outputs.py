@@ -19,7 +19,7 @@ from fabric.model.task import Output, Task
 from fabric.model.task_id import passes_output
 from fabric.model.task_inputs import BeforeInputs
 from fabric.runtimes.globs import list_files
-from fabric.system.disk import LOCK_SECONDS, lock_file
+from fabric.system.files.disk import LOCK_SECONDS, lock_file
 
 _NAMED = 3
 _LOCKS = 64

@@ -307,12 +307,12 @@ class TaskRunner:
     ) -> tuple[Trace | None, tuple[str, ...]]:
         """Keep the trace, unless an input moved while the task ran."""
         files = self._stores.files
-        in_part = {one.file for one in made.rows}
+        in_part = {one.file for one in made.seen.rows}
         looked_at, moved = files.after((*made.read, *in_part), result.began_ns, made.before)
         if moved or not made.keep:
             return None, moved
         read = tuple(pair for pair in looked_at if pair[0] not in in_part)
-        rows = files.rows(made.rows)
+        rows = files.rows(made.seen.rows)
         entries = (*self._list_code_entries(task), *task.inputs.entries())
         pairs = tuple(sorted(_list_output_hashes(upstream)))
         static = compute_static_hash(task.kind, entries)
@@ -320,10 +320,10 @@ class TaskRunner:
             static=static,
             entries=entries,
             files=read,
-            absent=tuple(sorted(set(made.absent))),
+            absent=tuple(sorted(set(made.seen.absent))),
             listings=made.listings,
             upstream=pairs,
-            links=made.links,
+            links=made.seen.links,
             key=compute_full_key(static, read, pairs, rows),
             output=result.output,
             ms=result.ms,

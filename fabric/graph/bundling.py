@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from fabric.config.values import Config, Function
 from fabric.config.yaml.read import encode_canonical
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.calls.conventions import AS_EVENTS, find_conventions
 from fabric.model.catalog import DeployUnit, find_provider_facts
-from fabric.model.conventions import AS_EVENTS, find_conventions
 from fabric.model.late_values import find_late_names
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
@@ -57,7 +57,7 @@ def add_command_settings(function: Function, inputs: BuildInputs) -> BuildInputs
     )
     if not custom.preset:
         return inputs
-    from fabric.model.build_presets import apply_preset  # few functions have one
+    from fabric.model.builds.build_presets import apply_preset  # few functions have one
 
     inputs = replace(inputs, architecture=function.capacity.architecture or "x86_64")
     return apply_preset(custom.preset, inputs, depfile=custom.depfile)

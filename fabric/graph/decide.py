@@ -18,10 +18,10 @@ from fabric.graph.traces import (
     format_row_name,
     list_current_rows,
 )
-from fabric.model.amounts import format_count
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_wheel, parse_task_kind
+from fabric.model.text.amounts import format_count
 
 
 class Action(StrEnum):

@@ -8,8 +8,8 @@ from fabric.graph.bundling import (
 )
 from fabric.graph.late_outputs import list_used_outputs
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.calls.concurrency import encode_concurrency
 from fabric.model.catalog import find_provider_facts
-from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import show_placeholders
 from fabric.model.task import Pairs

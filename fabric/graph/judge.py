@@ -19,7 +19,7 @@ from fabric.graph.decide import (
 )
 from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
-from fabric.model.concurrency import format_settings
+from fabric.model.calls.concurrency import format_settings
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import fill_bindings
 from fabric.model.names import Digest

@@ -16,7 +16,7 @@ from fabric.model.late_values import (
     format_placeholder,
 )
 from fabric.model.records.record import FunctionRecord
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")

@@ -1,13 +1,15 @@
-"""A graph of environment checks. They are independent, so it has one level."""
+"""Graphs of environment checks and observations. Their tasks are independent: one level."""
 
 from collections.abc import Iterable
+from typing import ClassVar
+
+from msgspec import Struct
 
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.observe_inputs import OBSERVE_INPUTS
 from fabric.model.records.record import RecordRef
-from fabric.model.task import Task
+from fabric.model.task import InputEntry, Lane, Task
 from fabric.model.task_id import TaskId, build_task_id
-from fabric.model.task_inputs import ProbeInputs
+from fabric.model.task_inputs import ProbeInputs, list_option_entries
 
 
 def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
@@ -47,3 +49,38 @@ def build_observation_graph(kind: str, refs: Iterable[RecordRef]) -> TaskGraph:
         needs=((),) * len(ids),
         level_of=(0,) * len(ids),
     )
+
+
+class _ObserveInputs(Struct, frozen=True):
+    """Inputs of observation tasks. Their results are valid only at that time."""
+
+    lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
+
+    service: str
+    provider: str
+    stage: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return list_option_entries(self, "service")
+
+
+class _LogsInputs(_ObserveInputs, frozen=True):
+    kind: ClassVar[str] = "logs"
+
+
+class _MetricsInputs(_ObserveInputs, frozen=True):
+    kind: ClassVar[str] = "metrics"
+
+
+class _TracesInputs(_ObserveInputs, frozen=True):
+    kind: ClassVar[str] = "traces"
+
+
+OBSERVE_INPUTS = {cls.kind: cls for cls in (_LogsInputs, _MetricsInputs, _TracesInputs)}

@@ -5,8 +5,8 @@ import re
 from msgspec import Struct
 
 from fabric.config.values import Config, Function
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.catalog import OLDEST_GLIBC, find_glibc_version, find_provider_facts
-from fabric.model.python_target import PythonTarget
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import GitWheelInputs, WheelInputs
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError, Problem
-from fabric.model.shard import Shard
+from fabric.model.runs.shard import Shard
 from fabric.model.walks import find_reachable
 
 # Of the most parts there may be: more machines than that build nothing sooner.

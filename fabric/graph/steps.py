@@ -11,7 +11,7 @@ from fabric.config.rules.locations import build_step_pointer
 from fabric.config.values import Config, ConfigPlace, Step
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import CACHED_EVENTS, StepEvent
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import Place, Problem, raise_if_any
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import BeforeInputs, HookedTask, HookInputs
@@ -44,8 +44,7 @@ def build_step_tasks(unit: ServiceUnit, event: StepEvent, after: Sequence[TaskId
 def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
     spots = _list_input_places(unit.config, step)
     outside = (*_find_outside_inputs(unit.root, step, spots),)
-    if outside:
-        raise FabricError(*outside)
+    raise_if_any(outside)
     names_stage = any(_STAGE in word for word in step.command)
     return BeforeInputs(
         service=unit.service,

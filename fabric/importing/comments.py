@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 
 _TRAILING = re.compile(r"""^(?:[^'"#]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*\s(#\s?.*)$""")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from fabric.model.secrecy import is_secret_name
+from fabric.model.secrets.secrecy import is_secret_name
 
 _SHORT_NAME = re.compile(
     r"(?:^|[_-])(?:pass|pwd?|passphrase|dsn|jwt|salt|otp_?seed|basic_?auth)"

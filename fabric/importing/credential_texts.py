@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from fabric.importing.credential_names import is_credential_name
-from fabric.model.secrecy import redact_shapes
+from fabric.model.secrets.secrecy import redact_shapes
 
 # The rest of a text with variables, from which on it can be a credential.
 SHORTEST_PART = 8

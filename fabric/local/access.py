@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.system.crypto.key_sets import BadTokenError
 from fabric.system.http.requests import RequestHead
-from fabric.system.key_sets import BadTokenError
 
 UNAUTHORIZED, FORBIDDEN, ERROR = 401, 403, 500
 _MESSAGES = {

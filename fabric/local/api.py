@@ -34,8 +34,8 @@ from fabric.local.http_event import (
 )
 from fabric.local.http_service import TunnelEnd, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
-from fabric.model.cors import Cors, parse_cors_setting
-from fabric.model.mapped_events import INTEGRATION, find_error_status
+from fabric.model.calls.cors import Cors, parse_cors_setting
+from fabric.model.calls.mapped_events import INTEGRATION, find_error_status
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from msgspec import Struct
 
 from fabric.local.routes import Matched
-from fabric.model.mapped_events import FORM, INTEGRATION, JSON
+from fabric.model.calls.mapped_events import FORM, INTEGRATION, JSON
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.system.http.requests import ServedRequest
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from fabric.model.secrecy import is_secret_name, redact_credentials
+from fabric.model.secrets.secrecy import is_secret_name, redact_credentials
 
 _CLOUD = "AWS_"
 # Names that say less than TOKEN or PASSWORD, and mean the same.

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 
 # Of glibc 2: that of manylinux2014, the oldest system that wheels are still made for.
 OLDEST_GLIBC = 17
@@ -524,6 +524,14 @@ def find_provider_facts(provider_id: str) -> ProviderFacts | None:
     """Return the facts of a provider, or None for an unknown provider. An id of this table never
     means an installed package."""
     return _BY_ID.get(provider_id) or find_installed_facts(provider_id)
+
+
+def require_provider_facts(provider_id: str) -> ProviderFacts:
+    """Return the facts of a provider that was checked before."""
+    facts = find_provider_facts(provider_id)
+    if facts is None:
+        raise LookupError(provider_id)
+    return facts
 
 
 def find_installed_facts(provider_id: str) -> ProviderFacts | None:

@@ -135,6 +135,13 @@ class FabricError(Exception):
         return exit_code_of(self.first)
 
 
+def raise_if_any(problems: Iterable[Problem]) -> None:
+    """Raise all problems together, if there are any."""
+    found = tuple(problems)
+    if found:
+        raise FabricError(*found)
+
+
 class WithheldError(FabricError):
     """Nothing was tried because a requirement of the whole run is missing. Reported once."""
 

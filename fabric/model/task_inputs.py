@@ -32,6 +32,15 @@ def build_output_folder(root: str, service: str, apart: str = "", what: str = "b
     return f"{prefix}.fabric/{what}/{service}{'@' if apart else ''}{apart}"
 
 
+def _encode_pairs(pairs: Pairs) -> tuple[InputEntry, ...]:
+    return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
+
+
+def _list_target_pairs(inputs: Struct) -> Pairs:
+    """List the fields that select the target of a change."""
+    return tuple((name, getattr(inputs, name)) for name in ("mode", "provider", "stage"))
+
+
 _PACKAGE_LINE = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*"
     r"(?:===?\s*(?P<version>[^\s;*]+)|@\s*git\+\S+@(?P<commit>[0-9a-f]{7})[0-9a-f]{33})(?!\S)"
@@ -78,6 +87,14 @@ class _Inputs(Struct, frozen=True):
         return ""
 
 
+class _CpuInputs(_Inputs, frozen=True):
+    """The defaults of a kind that is limited by the processors."""
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+
 class WheelInputs(_Inputs, frozen=True):
     """One wheel of a lock, for one platform and interpreter version.
 
@@ -109,7 +126,7 @@ class WheelInputs(_Inputs, frozen=True):
         return list_option_entries(self, "service", "batch", "root", *unused)
 
 
-class GitWheelInputs(_Inputs, frozen=True):
+class GitWheelInputs(_CpuInputs, frozen=True):
     """A wheel that is built from a commit of a repository. Every target uses the same one."""
 
     kind = "git-wheel"
@@ -124,10 +141,6 @@ class GitWheelInputs(_Inputs, frozen=True):
     # The files that list it, relative to the workspace. They can contain the login of its URL, and
     # the indexes of build dependencies.
     files: tuple[str, ...] = ()
-
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
 
     def entries(self) -> tuple[InputEntry, ...]:
         return list_option_entries(self, "service", "files")
@@ -163,7 +176,7 @@ class VendorInputs(_Inputs, frozen=True):
         return (*lock, *list_option_entries(self, *unused, *more))
 
 
-class BeforeInputs(_Inputs, frozen=True):
+class BeforeInputs(_CpuInputs, frozen=True):
     """A command of the config whose result is cached: `build.before`, and hooks of builds and
     packages. Its outputs are files of the service directory."""
 
@@ -185,10 +198,6 @@ class BeforeInputs(_Inputs, frozen=True):
     timeout: int = 600
     # Of each input in the config: file, line and column.
     places: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
 
     @property
     def shown_in(self) -> str:
@@ -322,7 +331,7 @@ class BuildInputs(_Inputs, frozen=True):
         )
 
 
-class PackageInputs(_Inputs, frozen=True):
+class PackageInputs(_CpuInputs, frozen=True):
     """The archive of one function: its build and vendored packages."""
 
     kind = "package"
@@ -333,10 +342,6 @@ class PackageInputs(_Inputs, frozen=True):
     # The modules of the provider's runtime; None if layers add unknown ones.
     brought: tuple[str, ...] | None = None
     apart: str = ""
-
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
 
     @property
     def shown_in(self) -> str:
@@ -366,7 +371,7 @@ class StoredArchiveInputs(_Inputs, frozen=True):
         return (InputEntry(EntryKind.OPTION, "archive", self.sha256),)
 
 
-class CheckInputs(_Inputs, frozen=True):
+class CheckInputs(_CpuInputs, frozen=True):
     """A call of a packaged function on this machine, with the expected response."""
 
     kind = "check"
@@ -386,10 +391,6 @@ class CheckInputs(_Inputs, frozen=True):
     settings: Pairs
     env: Pairs
 
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
-
     def entries(self) -> tuple[InputEntry, ...]:
         return (
             *list_option_entries(self, "name", "root", "settings", "env"),
@@ -398,7 +399,7 @@ class CheckInputs(_Inputs, frozen=True):
         )
 
 
-class LayerArchiveInputs(_Inputs, frozen=True):
+class LayerArchiveInputs(_CpuInputs, frozen=True):
     """The archive of a layer of the project, from exactly one of `packages`, `path` and
     `command`."""
 
@@ -424,10 +425,6 @@ class LayerArchiveInputs(_Inputs, frozen=True):
     lock: tuple[Any, ...] = ()
     # Of the layer in the config: file, line and column.
     place: tuple[str, int, int] = ("", 0, 0)
-
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
 
     @property
     def shown_in(self) -> str:
@@ -456,9 +453,8 @@ class LayerInputs(_Inputs, frozen=True):
     retain: bool = False
 
     def entries(self) -> tuple[InputEntry, ...]:
-        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        pairs = (("name", self.name), *shared, *self.place, *self.settings)
-        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
+        name = ("name", self.name)
+        return _encode_pairs((name, *_list_target_pairs(self), *self.place, *self.settings))
 
 
 class StackInputs(_Inputs, frozen=True):
@@ -489,10 +485,9 @@ class StackInputs(_Inputs, frozen=True):
     uses_api: bool = False
 
     def entries(self) -> tuple[InputEntry, ...]:
-        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        pairs = (("phase", self.phase), *shared, *self.place, *self.settings)
+        phase = ("phase", self.phase)
         return (
-            *(InputEntry(EntryKind.OPTION, *pair) for pair in pairs),
+            *_encode_pairs((phase, *_list_target_pairs(self), *self.place, *self.settings)),
             *(InputEntry(EntryKind.ENV, *pair) for pair in self.parameters),
         )
 
@@ -513,27 +508,25 @@ class WorkflowInputs(_Inputs, frozen=True):
     is_removed: bool = False
 
     def entries(self) -> tuple[InputEntry, ...]:
-        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        pairs = (("name", self.name), *shared, *self.place, *self.settings)
-        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
+        name = ("name", self.name)
+        return _encode_pairs((name, *_list_target_pairs(self), *self.place, *self.settings))
 
 
-class ImageLayersInputs(_Inputs, frozen=True):
+class ImageLayersInputs(_CpuInputs, frozen=True):
     """The layers of vendored packages for images. Only the packages affect them."""
 
     kind = "image-layers"
 
     service: str
 
-    @property
-    def lane(self) -> Lane:
-        return Lane.CPU
-
     def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
-class ImageInputs(_Inputs, frozen=True):
+_NOT_OF_IMAGES = ("service", "function", "root", "base", "apart", "place")
+
+
+class ImageInputs(_CpuInputs, frozen=True):
     """The image of one function: base, packages and build, as an OCI layout without the layers of
     the base."""
 
@@ -554,16 +547,12 @@ class ImageInputs(_Inputs, frozen=True):
     place: tuple[str, int, int] = ("", 0, 0)
 
     @property
-    def lane(self) -> Lane:
-        return Lane.CPU
-
-    @property
     def shown_in(self) -> str:
         folder = build_output_folder(self.root, self.service, self.apart)
         return f"{folder}/{self.function}.oci"
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, "service", "function", "root", "base", "apart", "place")
+        return list_option_entries(self, *_NOT_OF_IMAGES)
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.
@@ -597,8 +586,7 @@ class DeployInputs(_Inputs, frozen=True):
         """Return the inputs of one function, with its name if `inside` a larger unit."""
         name, settings, env = spec
         prefix = f"{name}." if inside and not self.function else ""
-        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        options = (*shared, *self.place, *settings)
+        options = (*_list_target_pairs(self), *self.place, *settings)
         return (
             *(InputEntry(EntryKind.OPTION, prefix + option, value) for option, value in options),
             *(InputEntry(EntryKind.ENV, prefix + variable, value) for variable, value in env),
@@ -622,8 +610,7 @@ class ReleaseInputs(_Inputs, frozen=True):
     workflows: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
+        return _encode_pairs((*_list_target_pairs(self), *self.place))
 
 
 class RemoveInputs(_Inputs, frozen=True):

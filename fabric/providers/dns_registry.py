@@ -5,7 +5,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from fabric.model.routing import DesiredRouting, RouterPart
+from fabric.model.routing.routing import DesiredRouting, RouterPart
 from fabric.providers.cloud1.dns_records import plan_record_sets
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.routes import DnsBackend

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.remote.contract import CAPS, Carrier, CarrierRefusedError
-from fabric.system.urls import is_plain, is_web_address
+from fabric.system.http.urls import is_plain, is_web_address
 
 if TYPE_CHECKING:
     from fabric.state.contract import Backend

@@ -11,7 +11,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName
 
 _MAGIC = b"FAB1"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.remote.contract import (
     CarrierError,
     CarrierRefusedError,
@@ -18,7 +18,7 @@ from fabric.remote.contract import (
     OversizedError,
 )
 from fabric.state.backends.failures import import_extra
-from fabric.system.http_client import PLAIN, UnreadableAnswerError, read_capped_content
+from fabric.system.http.http_client import PLAIN, UnreadableAnswerError, read_capped_content
 
 if TYPE_CHECKING:
     import httpx

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fabric.model.outcomes.routed import DriftRow
 from fabric.model.problems import Problem
-from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
+from fabric.model.routing.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
 
 class Drift(Struct, frozen=True):

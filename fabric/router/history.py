@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from fabric.model.outcomes.routed import RoutedShare, SyncEntry, TrendPoint
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import Weights
-from fabric.model.spelling import suggest_spelling
+from fabric.model.routing.routing import Weights
+from fabric.model.text.spelling import suggest_spelling
 
 KEPT = 30
 

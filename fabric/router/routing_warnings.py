@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabric.model.hosts import extract_path, extract_port, is_ip_address
 from fabric.model.problems import Problem
-from fabric.model.routing import (
+from fabric.model.routing.hosts import extract_path, extract_port, is_ip_address
+from fabric.model.routing.routing import (
     LED_TO_ONE,
     WITH_CHECKS,
     DesiredRouting,

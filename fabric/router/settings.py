@@ -7,8 +7,8 @@ from typing import TypeAlias
 from msgspec import Struct, convert
 
 from fabric.config.values import Config
-from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.routing import ROUTER_BACK_ENDS, WHOLE
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
+from fabric.model.routing.routing import ROUTER_BACK_ENDS, WHOLE
 from fabric.model.switches import is_on
 
 # In so many seconds a shift has reached everybody who asks anew.
@@ -107,5 +107,4 @@ def refuse_change(
                 hint=f"set {variable}=1 to approve it",
             )
         )
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import LED_TO_ONE, WHOLE, WITH_CHECKS, Weights
+from fabric.model.routing.routing import LED_TO_ONE, WHOLE, WITH_CHECKS, Weights
 
 # So many requests are spread in each case.
 REQUESTS = 1000

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import WHOLE, Weights
-from fabric.model.spelling import suggest_spelling
+from fabric.model.routing.routing import WHOLE, Weights
+from fabric.model.text.spelling import suggest_spelling
 
 _MOST = 99
 

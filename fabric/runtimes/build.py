@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.model.command_runtimes import is_command_runtime
+from fabric.model.builds.command_runtimes import is_command_runtime
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain

@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import PRIVATE_NAMES
+from fabric.model.secrets.secrecy import PRIVATE_NAMES
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing
 from fabric.runtimes.entry import unreadable_file_error
 from fabric.runtimes.globs import list_files, read_rules, split_pattern
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
-from fabric.system.disk import is_executable, read_bytes
+from fabric.system.files.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
 # What a wildcard does not mean: variables of the deployer. Who names such a file gets it.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem
 from fabric.runtimes.calls.event_lines import encode_call_event

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import BeforeInputs, LayerArchiveInputs, VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file
 from fabric.runtimes.commands.before import (
@@ -32,7 +32,7 @@ from fabric.runtimes.include import (
 from fabric.runtimes.packages.requirements import normalize_package_name, read_required_name
 from fabric.runtimes.packages.wheels import list_with_dependencies, read_package_name
 from fabric.runtimes.recorded_inputs import merge, place
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.owned_folder import create_temporary_folder
 
 Say = Callable[[str], None]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.nodejs.toolchain import PINNED, find_bundler, find_node, find_tools
 from fabric.runtimes.packages.pip import pip_failure_problem
-from fabric.system.process import run_child
+from fabric.system.process.process import run_child
 
 _SECONDS = 30
 # Tools read settings of the directory that they run in, and Python its modules: not the project's.

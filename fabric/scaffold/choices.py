@@ -12,10 +12,11 @@ from fabric.model.catalog import (
     ProviderFacts,
     find_provider_facts,
     format_provider_title,
+    require_provider_facts,
 )
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.scaffold.languages import Language
 from fabric.scaffold.templates import TEMPLATES, find_template, has_handler
 
@@ -50,10 +51,7 @@ class ProjectChoices(Struct, frozen=True):
 
     @property
     def facts(self) -> ProviderFacts:
-        found = find_provider_facts(self.provider)
-        if found is None:
-            raise LookupError(self.provider)
-        return found
+        return require_provider_facts(self.provider)
 
 
 def list_templates(provider: str = "") -> tuple[str, ...]:

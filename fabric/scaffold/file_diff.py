@@ -20,7 +20,7 @@ def format_file_diff(name: str, old: str | None, new: str) -> str:
     rows += [f" {shown[1].format_line(at + 1)}" for at in range(len(after) - tail, ends[1])]
     name = name.removeprefix("/")
     first = "/dev/null" if old is None else f"a/{name}"
-    ranges = [_format_range(start, end) for end in ends]
+    ranges = [f"{start + 1 if end > start else start},{end - start}" for end in ends]
     return "\n".join([f"--- {first}", f"+++ b/{name}", f"@@ -{ranges[0]} +{ranges[1]} @@", *rows])
 
 
@@ -41,7 +41,3 @@ def _count_common(left: list[str], right: list[str]) -> int:
     return next(
         (at for at, (one, two) in enumerate(pairs) if one != two), min(len(left), len(right))
     )
-
-
-def _format_range(start: int, end: int) -> str:
-    return f"{start + 1 if end > start else start},{end - start}"

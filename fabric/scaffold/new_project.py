@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.model.backends import back_end_facts
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.catalog import ProviderFacts
-from fabric.model.sample_events import sample_event
 from fabric.scaffold.choices import ProjectChoices
 from fabric.scaffold.config_text import choose_entry, format_new_config
 from fabric.scaffold.languages import Language
@@ -50,7 +50,7 @@ def _list_code_files(choices: ProjectChoices) -> Iterator[NewFile]:
     else:
         yield NewFile(f"test/{name}.test.mjs", _format_node_test(choices))
     if choices.language is Language.TYPESCRIPT:
-        yield NewFile("tsconfig.json", _format_tsconfig(), may_be_kept=True)
+        yield NewFile("tsconfig.json", _format_json(_TSCONFIG), may_be_kept=True)
 
 
 def _read_handler(choices: ProjectChoices) -> str:
@@ -234,10 +234,6 @@ def _list_scripts(language: Language) -> Mapping[str, str]:
             return {**local, "test": "node --test test/*.test.mjs"}
         case _:
             return {**local, "test": "python3 -m pytest"}
-
-
-def _format_tsconfig() -> str:
-    return _format_json(_TSCONFIG)
 
 
 def _format_node_test(choices: ProjectChoices) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from fabric.model.calls.sample_events import SNS_PROVIDER
 from fabric.model.names import TriggerKind
-from fabric.model.sample_events import SNS_PROVIDER
 from fabric.scaffold.go_handlers import GO_HANDLERS
 from fabric.scaffold.handlers import PYTHON_HANDLERS, SNS_HANDLERS, TYPESCRIPT_HANDLERS
 from fabric.scaffold.languages import Language

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from fabric.manifest import VERSION
 from fabric.model.backends import BackendKind, back_end_facts
-from fabric.model.catalog import ProviderFacts, find_provider_facts
+from fabric.model.catalog import ProviderFacts, require_provider_facts
 from fabric.model.distribution import Extra, find_extra, format_pinned_requirement
-from fabric.model.secrecy import is_secret_name
+from fabric.model.secrets.secrecy import is_secret_name
 
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
@@ -204,10 +204,7 @@ class CiProject(Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> ProviderFacts:
-        found = find_provider_facts(self.provider)
-        if found is None:
-            raise LookupError(self.provider)
-        return found
+        return require_provider_facts(self.provider)
 
 
 def format_workflow(project: CiProject) -> str:

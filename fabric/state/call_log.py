@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.system.disk import read_bytes
-from fabric.system.rotating_log import RotatingLog, build_numbered_path
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.rotating_log import RotatingLog, build_numbered_path
 
 _FILES = 3
 # Of one call: who says more than that is cut short, and the log says so.

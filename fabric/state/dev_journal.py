@@ -15,10 +15,10 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Diversion, RecordRef
 from fabric.model.task import Pairs
-from fabric.model.validation_message import describe_misfit
+from fabric.model.text.validation_message import describe_misfit
 from fabric.ownership import is_ours
-from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
-from fabric.system.process_identity import Process, is_surely_alive
+from fabric.system.files.disk import read_bytes, remove, remove_empty_folders, write_atomic
+from fabric.system.process.process_identity import Process, is_surely_alive
 
 _FORMAT = 1
 _SUFFIX = ".json"

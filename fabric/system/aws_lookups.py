@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.cloud1_account import (
     REFUSED,
     Cloud1Account,

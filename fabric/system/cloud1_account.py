@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.secret import Secret
-from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
+from fabric.model.secrets.secret import Secret
+from fabric.system.http.http_client import CONNECT_SECONDS, READ_SECONDS
 
 CREDENTIALS = "CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY"
 _OWN_KEYS = ("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY")

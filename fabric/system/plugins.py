@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
-from fabric.model.spelling import suggest_spelling
+from fabric.model.secrets.secrecy import redact_credentials
+from fabric.model.text.spelling import suggest_spelling
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabric.model.validation_message import EXPECTED, FOUND, prefix_message
-from fabric.system.disk import read_bytes
+from fabric.model.text.validation_message import EXPECTED, FOUND, prefix_message
+from fabric.system.files.disk import read_bytes
 
 if TYPE_CHECKING:
     from jsonschema import Draft7Validator, ValidationError

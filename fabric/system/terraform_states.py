@@ -10,13 +10,13 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.clock import SystemClock
-from fabric.system.disk import read_bytes
-from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
+from fabric.system.crypto.signed_tokens import build_token_request, parse_token, read_account_key
+from fabric.system.files.disk import read_bytes
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest, open_http
+from fabric.system.http.urls import is_plain
 from fabric.system.retry import Patience, TransientError
-from fabric.system.signed_tokens import build_token_request, parse_token, read_account_key
-from fabric.system.urls import is_plain
 
 _VERSION = 4
 _MOST_BYTES = 64 << 20

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.model.switches import is_on
+from fabric.system.http.urls import is_web_address
 from fabric.system.optional_packages import require_packages
-from fabric.system.urls import is_web_address
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -11,8 +11,7 @@ from fabric.model.task_id import TaskId, name_of, parse_task_kind
 from fabric.model.task_inputs import BeforeInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import BuiltFile, InputTrace
-from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 
 # Raise when the surroundings of a command change.
 _VERSION = "2"
@@ -41,14 +40,14 @@ class BeforeKind:
         """Return the inputs without running the command."""
         from fabric.runtimes.commands.before import record_inputs
 
-        return record_inputs(self._workspace, _require_before_inputs(task))
+        return record_inputs(self._workspace, require_inputs(task, BeforeInputs))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         from fabric.runtimes.commands.before import list_unmatched, run_step
 
-        inputs = _require_before_inputs(task)
+        inputs = require_inputs(task, BeforeInputs)
         given = tuple(_list_given_files(upstream, task_tools))
         say = partial(task_tools.say, task.id)
         done = run_step(task_tools.workspace, inputs, self._env, given, say)
@@ -56,10 +55,7 @@ class BeforeKind:
         return TaskResult(
             digest=hash_contents(done.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in done.files),
-            read=(*done.seen.files, *done.seen.folders),
-            absent=done.seen.absent,
-            listings=tuple(map(convert_listing, done.seen.listings)),
-            links=done.seen.links,
+            seen=done.seen,
             facts=tuple(
                 (_NO_MATCH, one) for one in list_unmatched(self._workspace, inputs, done.seen)
             ),
@@ -72,7 +68,7 @@ class BeforeKind:
     ) -> tuple[Problem, ...]:
         """Warn of inputs that matched no file, at their current places in the config."""
         del upstream
-        inputs = _require_before_inputs(task)
+        inputs = require_inputs(task, BeforeInputs)
         places = dict(zip(inputs.inputs, inputs.places, strict=False))
         return tuple(
             _no_match_problem(inputs, pattern, Place(*places.get(pattern, ("",))))
@@ -109,9 +105,3 @@ def _refuse_shared_outputs(
             message = f"{task.id} and {owner} both have the output `{shared[0]}`"
             hint = "change `outputs`, so that each file belongs to one step"
             raise FabricError(Problem("step/shared-output", message, hint))
-
-
-def _require_before_inputs(task: Task) -> BeforeInputs:
-    if not isinstance(task.inputs, BeforeInputs):
-        raise TypeError(f"{task.id} is not a cached command")
-    return task.inputs

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
-from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Listing, Toolchain
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Toolchain
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
@@ -34,7 +33,7 @@ class BuildKind:
         self._lock = threading.Lock()
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
@@ -64,33 +63,28 @@ class BuildKind:
     def entry(self, task: Task) -> str:
         """Return the entry file. A plan checks it, so that it does not announce an impossible
         build."""
-        return self._runtime.entry(self._workspace, _require_build_inputs(task))
+        return self._runtime.entry(self._workspace, require_inputs(task, BuildInputs))
 
     def record_inputs(self, task: Task) -> InputTrace:
         """Return the inputs of a build by running it without storing anything. Custom commands are
         not run."""
-        return self._runtime.record_inputs(self._workspace, _require_build_inputs(task))
+        return self._runtime.record_inputs(self._workspace, require_inputs(task, BuildInputs))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         built = self._runtime.build(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(built.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in built.files),
             facts=(("handler", built.handler), *import_facts(find_unsatisfied_imports(built))),
-            # A look-up that ended at a folder holds as long as a folder is there.
-            read=(*built.seen.files, *built.seen.folders),
-            absent=built.seen.absent,
-            listings=tuple(map(convert_listing, built.seen.listings)),
-            links=built.seen.links,
+            seen=built.seen,
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
             took_ms=built.took_ms,
-            rows=built.seen.rows,
         )
 
     def warnings(
@@ -98,24 +92,13 @@ class BuildKind:
     ) -> tuple[Problem, ...]:
         """Unknown imports, unless an archive follows: its task can read the packages."""
         del upstream
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         return find_unknown_imports(output, (), inputs.brought) if inputs.is_last else ()
 
 
 def _read_tool_version(inputs: BuildInputs) -> str:
     is_bundled = inputs.runtime.startswith("nodejs") and not inputs.command
     return _BUNDLED_OR_INCLUDING if is_bundled or inputs.include else _VERSION
-
-
-def convert_listing(one: Listing) -> ListingTrace:
-    """Convert a listing as the build saw it, so that later files are still noticed."""
-    return ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
-
-
-def _require_build_inputs(task: Task) -> BuildInputs:
-    if not isinstance(task.inputs, BuildInputs):
-        raise TypeError(f"{task.id} is not a build")
-    return task.inputs
 
 
 def find_unsatisfied_imports(built: Built) -> tuple[ImportedModule, ...]:

@@ -14,7 +14,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import CheckInputs
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.runtimes.contract import InputTrace
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 
 _SHOWN = 200
 
@@ -51,9 +52,7 @@ class CheckKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = task.inputs
-        if not isinstance(inputs, CheckInputs):
-            raise TypeError(f"{task.id} is not a check")
+        inputs = require_inputs(task, CheckInputs)
         function = _read_function(upstream, task_tools)
         event = _read_event(inputs, task_tools.workspace)
         differences = self._call(inputs, function, event)
@@ -61,7 +60,7 @@ class CheckKind:
             is_flaky = not self._call(inputs, function, event)
             raise FabricError(_failed_problem(inputs, differences, is_flaky=is_flaky))
         read = (str(PurePosixPath(inputs.root, inputs.file)),) if inputs.file else ()
-        return TaskResult(hash_fields(("passed", inputs.expect)), read=read)
+        return TaskResult(hash_fields(("passed", inputs.expect)), seen=InputTrace(read))
 
     def _call(self, inputs: CheckInputs, function: CheckedFunction, event: str) -> list[str]:
         answer = self._caller(inputs, function, event)

@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import Problem
-from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
+from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task, TaskInputs
 from fabric.model.task_id import TaskId
-from fabric.runtimes.contract import FileRows
+from fabric.runtimes.contract import InputTrace
+
+_InputsT = TypeVar("_InputsT", bound=TaskInputs)
 
 
 class WrittenFile(Struct, frozen=True):
@@ -34,18 +37,27 @@ class TaskResult(Struct, frozen=True):
     digest: Digest
     files: tuple[WrittenFile, ...] = ()
     facts: Pairs = ()
-    read: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    listings: tuple[ListingTrace, ...] = ()
-    links: Pairs = ()
+    seen: InputTrace = InputTrace()
     warnings: tuple[Problem, ...] = ()
     keep: bool = True
     # Hashes of input files from before the task; for others timestamps are used.
     before: Pairs = ()
     # The duration without waits.
     took_ms: int = 0
-    # Files of which only some rows count.
-    rows: tuple[FileRows, ...] = ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Return what was read. A look-up that ended at a directory holds as long as there is a
+        directory."""
+        return (*self.seen.files, *self.seen.folders)
+
+    @property
+    def listings(self) -> tuple[ListingTrace, ...]:
+        """Return the listings as the task saw them, so that later files are still noticed."""
+        return tuple(
+            ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
+            for one in self.seen.listings
+        )
 
 
 class TaskTools(Protocol):
@@ -109,3 +121,10 @@ def is_record_kind(kind: TaskKind) -> TypeGuard[RecordKind]:
 
 def is_warning_kind(kind: TaskKind) -> TypeGuard[WarningKind]:
     return hasattr(kind, "warnings")
+
+
+def require_inputs(task: Task, inputs_type: type[_InputsT]) -> _InputsT:
+    """Return the inputs of a task of one kind."""
+    if not isinstance(task.inputs, inputs_type):
+        raise TypeError(f"{task.id} is not a task of kind `{inputs_type.kind}`")
+    return task.inputs

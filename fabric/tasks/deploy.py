@@ -43,7 +43,7 @@ from fabric.providers.core.contract import (
     LiveFunction,
 )
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenRecord,
@@ -75,7 +75,7 @@ class DeployKind:
         return (InputEntry(EntryKind.CODE, "deploy", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_deploy_inputs(known.task)
+        inputs = require_inputs(known.task, DeployInputs)
         known = with_outside(known, self._tools, inputs.outside)
         decision = judge_deploy(known, inputs, self._tools.records.record(get_record_ref(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
@@ -83,12 +83,12 @@ class DeployKind:
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_deploy_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, DeployInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_deploy_inputs(task)
+        inputs = require_inputs(task, DeployInputs)
         ref = get_record_ref(inputs)
         locked_record = self._tools.records.lock_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
@@ -148,7 +148,7 @@ class DeployKind:
         task_tools: TaskTools,
     ) -> Deployed:
         """Call the provider. On failure, the previous state is marked as uncertain."""
-        inputs = _require_deploy_inputs(task)
+        inputs = require_inputs(task, DeployInputs)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
@@ -181,7 +181,7 @@ class DeployKind:
         """Adopt a deploy of an earlier run that died before recording the response."""
         if not any(intent.task == task.id for intent in locked_record.unsettled):
             return None
-        ref = get_record_ref(_require_deploy_inputs(task))
+        ref = get_record_ref(require_inputs(task, DeployInputs))
         deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
@@ -208,14 +208,12 @@ class DeployKind:
             )
             for share in shares
         ]
-        gone = find_dropped_functions(locked_record.record, _require_deploy_inputs(task))
+        inputs = require_inputs(task, DeployInputs)
+        gone = find_dropped_functions(locked_record.record, inputs)
         learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
             learned.append(
-                UnitDone(
-                    task.id,
-                    _merge_deploy_outputs(locked_record, _require_deploy_inputs(task), deployed),
-                )
+                UnitDone(task.id, _merge_deploy_outputs(locked_record, inputs, deployed))
             )
         locked_record.add(*learned)
 
@@ -314,8 +312,8 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
         layers=values.layers,
         env=values.env,
         tags=values.tags,
-        reserved_concurrency=values.reserved_concurrency,
-        provisioned_concurrency=values.provisioned_concurrency,
+        reserved_concurrency=values.capacity.reserved_concurrency,
+        provisioned_concurrency=values.capacity.provisioned_concurrency,
         secret=values.secret,
         has_late_values=bool(values.late),
     )
@@ -430,9 +428,3 @@ def _build_share(one: DesiredFunction, values: Values, artifact: Artifact) -> _S
     settings = dict(_fill_settings(one, values))
     plain = tuple((name, settings[name]) for name in _PLAIN if name in settings)
     return _Share(one, values, order_of(one.name, artifact, plain, values))
-
-
-def _require_deploy_inputs(task: Task) -> DeployInputs:
-    if not isinstance(task.inputs, DeployInputs):
-        raise TypeError(f"{task.id} is not a deploy")
-    return task.inputs

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.config.values import Stack, StateMachine
+from fabric.config.values import Capacity, Stack, StateMachine
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
@@ -24,7 +24,7 @@ from fabric.model.records.record import (
     RecordRef,
     ValueOwner,
 )
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec
@@ -113,8 +113,7 @@ class Values(Struct, frozen=True):
     declared: Secret[Pairs] = NO_PAIRS
     spec: Spec = ("", (), ())
     tags: Pairs = ()
-    reserved_concurrency: int | None = None
-    provisioned_concurrency: int | None = None
+    capacity: Capacity = Capacity()
     # Names the secret variables.
     secret: frozenset[str] = frozenset()
     # The late values of triggers, layers, tags and settings.

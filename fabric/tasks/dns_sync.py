@@ -8,7 +8,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import DnsSync
 
 _VERSION = "1"
@@ -29,7 +29,7 @@ class DnsSyncKind:
         return (InputEntry(EntryKind.CODE, "dns-sync", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_dns_inputs(known.task)
+        inputs = require_inputs(known.task, DnsSyncInputs)
         count = len(inputs.entries()) + len(known.task.needs)
         if known.upstream is None:
             return wait_for(known.unknown, count)
@@ -56,12 +56,6 @@ class DnsSyncKind:
             raise TypeError(f"{task.id} has no DNS provider")
         task_tools.go_on()
         with task_tools.away():
-            done = self._names.sync(_require_dns_inputs(task))
+            done = self._names.sync(require_inputs(task, DnsSyncInputs))
         task_tools.say(task.id, done.said)
         return TaskResult(hash_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
-
-
-def _require_dns_inputs(task: Task) -> DnsSyncInputs:
-    if not isinstance(task.inputs, DnsSyncInputs):
-        raise TypeError(f"{task.id} is not a DNS sync")
-    return task.inputs

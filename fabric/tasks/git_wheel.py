@@ -4,13 +4,13 @@ import platform
 from collections.abc import Mapping
 from typing import Final
 
-from fabric.model.python_target import PythonTarget
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import GitWheelInputs
 from fabric.runtimes.archive import pack_file, pack_files
 from fabric.runtimes.packages.git_sources import GitSource
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.packed import write_packed
 
 _VERSION = "1"
@@ -42,9 +42,7 @@ class GitWheelKind:
         )
 
         del upstream
-        inputs = task.inputs
-        if not isinstance(inputs, GitWheelInputs):
-            raise TypeError(f"{task.id} is not a wheel of a repository")
+        inputs = require_inputs(task, GitWheelInputs)
         source = GitSource(
             name=inputs.name,
             url=inputs.url,

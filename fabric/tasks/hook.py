@@ -8,7 +8,7 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.names import StepEvent
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import (
     TaskId,
@@ -18,7 +18,7 @@ from fabric.model.task_id import (
     remove_target_suffix,
 )
 from fabric.model.task_inputs import INPUTS_BY_KIND, HookInputs
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy import list_output_hashes
 from fabric.tasks.deploy_tools import PlacedKind, get_record_ref
 
@@ -49,7 +49,7 @@ class HookKind:
         return (InputEntry(EntryKind.CODE, "hook", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_hook_inputs(known.task)
+        inputs = require_inputs(known.task, HookInputs)
         count = len(inputs.entries())
         if known.upstream is None:
             return wait_for(known.unknown, count)
@@ -91,9 +91,9 @@ class HookKind:
     ) -> TaskResult:
         from fabric.providers.core.redaction import build_redaction
         from fabric.runtimes.commands.before import build_hook_variables, run_command
-        from fabric.system.owned_folder import create_temporary_folder
+        from fabric.system.files.owned_folder import create_temporary_folder
 
-        inputs = _require_hook_inputs(task)
+        inputs = require_inputs(task, HookInputs)
         # Another user or process can have deployed before this run got the lock.
         again = self._judge_hooked(inputs, list_output_hashes(upstream), 0)
         if inputs.mode == Mode.SIMULATED and not inputs.simulated:
@@ -116,9 +116,3 @@ def _list_outputs(upstream: Mapping[TaskId, Output]) -> Pairs:
             texts = json.dumps(dict(output.facts), sort_keys=True)
             return ("FABRIC_ENDPOINT", output.fact("endpoint")), ("FABRIC_OUTPUTS", texts)
     return ()
-
-
-def _require_hook_inputs(task: Task) -> HookInputs:
-    if not isinstance(task.inputs, HookInputs):
-        raise TypeError(f"{task.id} is not a hook")
-    return task.inputs

@@ -7,8 +7,8 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from fabric.model.builds.image_names import require_reference
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.image_names import require_reference
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
@@ -25,7 +25,7 @@ from fabric.system.registries.images import (
     has_entrypoint,
 )
 from fabric.system.registries.layers import LayerRow, write_layer
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.packed import has_packed, read_packed_output, read_packed_paths
 
 _VERSION = "1"
@@ -48,8 +48,7 @@ class ImageLayersKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        if not isinstance(task.inputs, ImageLayersInputs):
-            raise TypeError(f"{task.id} is not a task of layers")
+        require_inputs(task, ImageLayersInputs)
         [vendor] = [one for one in upstream if is_kind(one, "vendor")]
         files = tuple(read_packed_output(vendor, upstream[vendor], task_tools))
         groups = group_packages(files, _map_owners(upstream, task_tools))
@@ -103,7 +102,7 @@ class ImageKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_image_inputs(task)
+        inputs = require_inputs(task, ImageInputs)
         with task_tools.away(), _naming_function(task):
             base = self._bases.read(_build_query(task))
         layers = _read_layers(upstream, task_tools)
@@ -146,7 +145,7 @@ def _naming_function(task: Task) -> Iterator[None]:
     except FabricError as error:
         if type(error) is not FabricError:
             raise
-        inputs = _require_image_inputs(task)
+        inputs = require_inputs(task, ImageInputs)
         named = [
             replace(
                 one,
@@ -213,11 +212,5 @@ def _blob_path(digest: str) -> str:
 
 
 def _build_query(task: Task) -> BaseQuery:
-    inputs = _require_image_inputs(task)
+    inputs = require_inputs(task, ImageInputs)
     return BaseQuery(inputs.base, inputs.architecture)
-
-
-def _require_image_inputs(task: Task) -> ImageInputs:
-    if not isinstance(task.inputs, ImageInputs):
-        raise TypeError(f"{task.id} is not an image")
-    return task.inputs

@@ -16,7 +16,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import LayerInputs
 from fabric.providers.core.contract import Artifact, CallContext, LayerOrder, LayerPublisher
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenRecord,
@@ -41,7 +41,7 @@ class LayerKind:
         return (InputEntry(EntryKind.CODE, "layer", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_layer_inputs(known.task)
+        inputs = require_inputs(known.task, LayerInputs)
         count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
         if known.upstream is None:
             return wait_for(known.unknown, count)
@@ -56,12 +56,12 @@ class LayerKind:
         return Decision(Action.RUN, _format_reason(was, key, content), key, count)
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_layer_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, LayerInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_layer_inputs(task)
+        inputs = require_inputs(task, LayerInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         [(owner, archive)] = upstream.items()
         key = _compute_key(task, self.code(task), archive.digest)
@@ -184,9 +184,3 @@ def delete_layer_versions(
     gone = publisher.delete_layers(address, [one.address for one in rows], watch)
     locked_record.add(LayersGone(task.id, tuple(gone)))
     return tuple(one for one in rows if one.address not in gone)
-
-
-def _require_layer_inputs(task: Task) -> LayerInputs:
-    if not isinstance(task.inputs, LayerInputs):
-        raise TypeError(f"{task.id} is not a layer")
-    return task.inputs

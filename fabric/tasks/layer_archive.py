@@ -8,17 +8,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
-from fabric.model.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.archive import PackedFile, pack_file, pack_files
 from fabric.runtimes.contract import InputTrace
-from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output
 
@@ -35,7 +34,7 @@ class LayerArchiveKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         version = InputEntry(EntryKind.CODE, "layer-archive", _VERSION)
-        if not _require_inputs(task).command:
+        if not require_inputs(task, LayerArchiveInputs).command:
             return (version,)
         from fabric.runtimes.commands.command import identify_machine  # few layers have commands
 
@@ -54,7 +53,7 @@ class LayerArchiveKind:
         their own."""
         from fabric.runtimes.layers import record_layer_inputs
 
-        inputs = _require_inputs(task)
+        inputs = require_inputs(task, LayerArchiveInputs)
         return InputTrace() if _is_python(inputs) else record_layer_inputs(self._workspace, inputs)
 
     def run(
@@ -65,7 +64,7 @@ class LayerArchiveKind:
         except FabricError as error:
             if type(error) is not FabricError:
                 raise
-            where = Place(*_require_inputs(task).place)
+            where = Place(*require_inputs(task, LayerArchiveInputs).place)
             placed = [replace(one, where=one.where or where) for one in error.problems]
             raise replace_problems(error, placed) from error
 
@@ -74,21 +73,16 @@ class LayerArchiveKind:
     ) -> TaskResult:
         from fabric.runtimes.layers import collect_layer_files
 
-        inputs = _require_inputs(task)
+        inputs = require_inputs(task, LayerArchiveInputs)
         if _is_python(inputs):
             return _pack(inputs, self._select_packages(inputs, upstream, task_tools))
         say = partial(task_tools.say, task.id)
         found = collect_layer_files(task_tools.workspace, inputs, self._env, say)
-        seen = found.seen
         return replace(
             _pack(inputs, tuple(map(pack_file, found.files))),
-            read=(*seen.files, *seen.folders),
-            absent=seen.absent,
-            listings=tuple(map(convert_listing, seen.listings)),
-            links=seen.links,
+            seen=found.seen,
             warnings=found.warnings,
             before=found.before,
-            rows=seen.rows,
         )
 
     def _select_packages(
@@ -164,9 +158,3 @@ def _read_hashes(owner: TaskId, file: OutputFile, task_tools: TaskTools) -> Mapp
 
 def _is_python(inputs: LayerArchiveInputs) -> bool:
     return bool(inputs.packages) and inputs.runtime.startswith("python")
-
-
-def _require_inputs(task: Task) -> LayerArchiveInputs:
-    if not isinstance(task.inputs, LayerArchiveInputs):
-        raise TypeError(f"{task.id} is not an archive of a layer")
-    return task.inputs

@@ -9,7 +9,7 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import PackageInputs
 from fabric.runtimes.archive import PackedFile, build_archive, hash_contents, pack_file, pack_files
 from fabric.runtimes.contract import BuiltFile
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.layer_archive import read_layer_packages
 from fabric.tasks.packed import has_packed, read_packed_output
 from fabric.tasks.unknown_imports import find_unknown_imports
@@ -30,9 +30,7 @@ class PackageKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = task.inputs
-        if not isinstance(inputs, PackageInputs):
-            raise TypeError(f"{task.id} is not a package")
+        inputs = require_inputs(task, PackageInputs)
         own, packages = _read_own(upstream, task_tools), _read_packages(upstream, task_tools)
         if packages is None:
             count, digest, content = len(own), hash_contents(own), build_archive(own)

@@ -23,8 +23,8 @@ from fabric.model.records.record import (
     RecordRef,
     ValueOwner,
 )
-from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.state_key import STATE_KEY_VARIABLE
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import VersionFinder
 from fabric.tasks.deploy_tools import DeployTools

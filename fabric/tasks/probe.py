@@ -8,7 +8,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ProbeInputs
 from fabric.providers.core.contract import CallContext
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import watch_of
 
 Look = Callable[[], Iterable[Check]]
@@ -29,9 +29,8 @@ class ProbeKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream, task_tools
-        if not isinstance(task.inputs, ProbeInputs):
-            raise TypeError(f"{task.id} is not a probe")
-        found = encode_checks(self._looks[task.inputs.check]())
+        inputs = require_inputs(task, ProbeInputs)
+        found = encode_checks(self._looks[inputs.check]())
         return TaskResult(hash_bytes(found.encode()), facts=((_FACT, found),), keep=False)
 
 

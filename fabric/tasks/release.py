@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.ownership_tags import mark_of
 from fabric.model.records.changes import ReleaseDone, add_doubt, record_failed_release
 from fabric.model.records.record import Mode, Record
@@ -16,7 +16,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.core.contract import LiveFunction
 from fabric.tasks.after_failure import record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy import list_output_hashes, merge_pairs, with_outside
 from fabric.tasks.deploy_tools import (
     DeployTools,
@@ -40,7 +40,7 @@ class ReleaseKind:
         return (InputEntry(EntryKind.CODE, "release", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_release_inputs(known.task)
+        inputs = require_inputs(known.task, ReleaseInputs)
         known = with_outside(known, self._tools, inputs.outside)
         decision = judge_release(known, inputs, self._tools.records.record(get_record_ref(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
@@ -48,12 +48,12 @@ class ReleaseKind:
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_release_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, ReleaseInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_release_inputs(task)
+        inputs = require_inputs(task, ReleaseInputs)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.lock_record(ref)
         locked_record.require_lock()
@@ -121,12 +121,6 @@ def list_live_functions(
         for one in locked_record.record.functions
         if one.name in names
     )
-
-
-def _require_release_inputs(task: Task) -> ReleaseInputs:
-    if not isinstance(task.inputs, ReleaseInputs):
-        raise TypeError(f"{task.id} is not a release")
-    return task.inputs
 
 
 def _read_reserved_concurrency(settings: Pairs) -> int | None:

@@ -15,7 +15,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
 from fabric.providers.core.contract import CallContext
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.layer import delete_layer_versions
 from fabric.tasks.release import list_live_functions
@@ -32,17 +32,17 @@ class RemoveKind:
         return (InputEntry(EntryKind.CODE, "remove", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_remove_inputs(known.task)
+        inputs = require_inputs(known.task, RemoveInputs)
         return judge_remove(known, inputs, self._tools.records.record(get_record_ref(inputs)))
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_remove_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, RemoveInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = _require_remove_inputs(task)
+        inputs = require_inputs(task, RemoveInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         names = tuple(one.name for one in locked_record.record.functions)
@@ -73,7 +73,7 @@ class RemoveKind:
     def _delete_functions(
         self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallContext
     ) -> None:
-        inputs = _require_remove_inputs(task)
+        inputs = require_inputs(task, RemoveInputs)
         ref = get_record_ref(inputs)
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
@@ -82,9 +82,3 @@ class RemoveKind:
             deployer.destroy(address, functions, watch)
         else:
             deployer.dissolve(address, functions, watch)
-
-
-def _require_remove_inputs(task: Task) -> RemoveInputs:
-    if not isinstance(task.inputs, RemoveInputs):
-        raise TypeError(f"{task.id} is not a removal")
-    return task.inputs

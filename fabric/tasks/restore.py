@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
@@ -29,13 +29,13 @@ from fabric.model.records.record import (
     RecordRef,
     WorkflowRecord,
 )
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.core.contract import Artifact, FunctionOrder, ImageArtifact, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy import order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.past_environment import PastEnvironment, PastFunction, find_versions_to_restore
@@ -62,20 +62,20 @@ class RestoreKind:
         return (InputEntry(EntryKind.CODE, "restore", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_restore_inputs(known.task)
+        inputs = require_inputs(known.task, RestoreInputs)
         ref = get_record_ref(inputs)
         return judge_restore(
             known, inputs, self._tools.records.record(ref), self._tools.targets.target(ref)
         )
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_restore_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, RestoreInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         if inputs.functions:
@@ -87,7 +87,7 @@ class RestoreKind:
     def _restore_functions(
         self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
     ) -> None:
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
@@ -132,7 +132,7 @@ class RestoreKind:
     def _restore_service(
         self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
     ) -> None:
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         names = tuple(one.name for one in target.functions)
@@ -187,13 +187,11 @@ class RestoreKind:
         )
         today = self._tools.values.values(ref, one.name)
         reserved, provisioned = parse_concurrency(settings.get("concurrency", ""))
+        capacity = replace(
+            today.capacity, reserved_concurrency=reserved, provisioned_concurrency=provisioned
+        )
         values = replace(
-            today,
-            triggers=one.triggers,
-            layers=one.layers,
-            env=env,
-            reserved_concurrency=reserved,
-            provisioned_concurrency=provisioned,
+            today, triggers=one.triggers, layers=one.layers, env=env, capacity=capacity
         )
         order = order_of(one.name, artifact, plain, values)
         return replace(order, version=one.resource_id)
@@ -252,9 +250,3 @@ def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
         endpoint=live.endpoint,
         image=live.image or one.image,
     )
-
-
-def _require_restore_inputs(task: Task) -> RestoreInputs:
-    if not isinstance(task.inputs, RestoreInputs):
-        raise TypeError(f"{task.id} is not a restore")
-    return task.inputs

@@ -30,13 +30,13 @@ from fabric.model.records.record import (
     StackRecord,
     StackResource,
 )
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StackInputs
 from fabric.providers.core.contract import DeployedStack, StackDeployer, StackOrder, StackRules
-from fabric.system.disk import read_bytes
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.system.files.disk import read_bytes
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenRecord,
@@ -63,7 +63,7 @@ class StackKind:
         return (InputEntry(EntryKind.CODE, "stack", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_stack_inputs(known.task)
+        inputs = require_inputs(known.task, StackInputs)
         count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
         record = self._tools.records.record(get_record_ref(inputs))
         was = record.stack(inputs.phase) if record else None
@@ -100,12 +100,12 @@ class StackKind:
         return self._tools.records.as_found(inputs.stage, outside) if outside else ()
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_stack_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, StackInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_stack_inputs(task)
+        inputs = require_inputs(task, StackInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         call = PartCall(self._tools, task, locked_record, task_tools, Mode(inputs.mode))
         if inputs.is_removed:
@@ -326,9 +326,3 @@ def _no_template_problem(service: str) -> Problem:
     message = f"the stack of `{service}` cannot be rolled back: its earlier template is not stored"
     hint = "deploy the earlier version of the config"
     return Problem("rollback/no-way-back", message, hint)
-
-
-def _require_stack_inputs(task: Task) -> StackInputs:
-    if not isinstance(task.inputs, StackInputs):
-        raise TypeError(f"{task.id} is not a stack")
-    return task.inputs

@@ -6,7 +6,7 @@ from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StoredArchiveInputs
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 
 
 class StoredArchiveKind:
@@ -21,9 +21,7 @@ class StoredArchiveKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = task.inputs
-        if not isinstance(inputs, StoredArchiveInputs):
-            raise TypeError(f"{task.id} is not a stored archive")
+        inputs = require_inputs(task, StoredArchiveInputs)
         with task_tools.away():
             content = self._read(inputs)
         output = build_archive_output(inputs, len(content))

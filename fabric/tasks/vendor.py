@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fabric.model.python_target import PythonTarget
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_files
 from fabric.runtimes.contract import Built
 from fabric.runtimes.packages.requirements import is_only_repositories
-from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output, write_packed
 from fabric.tasks.unknown_imports import encode_modules
@@ -45,9 +44,7 @@ class VendorKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = task.inputs
-        if not isinstance(inputs, VendorInputs):
-            raise TypeError(f"{task.id} is not a vendor task")
+        inputs = require_inputs(task, VendorInputs)
         wheels = [
             tuple(read_packed_output(owner, output, task_tools))
             for owner, output in sorted(upstream.items())
@@ -66,10 +63,7 @@ class VendorKind:
             digest=packed.digest,
             files=write_packed(packed),
             facts=(("packages", str(len(files))), encode_modules(files)),
-            read=(*rest.seen.files, *rest.seen.folders),
-            absent=rest.seen.absent,
-            listings=tuple(map(convert_listing, rest.seen.listings)),
-            links=rest.seen.links,
+            seen=rest.seen,
             warnings=rest.warnings,
         )
 

@@ -9,7 +9,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import WheelInputs
 from fabric.runtimes.archive import pack_file, pack_files
 from fabric.runtimes.contract import BuiltFile, ListMissing
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.packed import write_packed
 
 _VERSION = "1"
@@ -37,10 +37,9 @@ class WheelKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        if not isinstance(task.inputs, WheelInputs):
-            raise TypeError(f"{task.id} is not a wheel")
+        inputs = require_inputs(task, WheelInputs)
         # One file at a time: only deflated contents are in memory together.
-        unpacked = self._downloads.fetch(task_tools.workspace, task.inputs)
+        unpacked = self._downloads.fetch(task_tools.workspace, inputs)
         files = {file.path: pack_file(file) for file in unpacked}
         packed = pack_files(files.values())
         return TaskResult(digest=packed.digest, files=write_packed(packed))

@@ -25,7 +25,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import WorkflowInputs
 from fabric.providers.core.contract import WorkflowDeployer, WorkflowDraft, WorkflowOrder
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenDeployer,
@@ -54,7 +54,7 @@ class WorkflowKind:
         return (InputEntry(EntryKind.CODE, "workflow", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_workflow_inputs(known.task)
+        inputs = require_inputs(known.task, WorkflowInputs)
         count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
         record = self._tools.records.record(get_record_ref(inputs))
         was = record.workflow(inputs.name) if record else None
@@ -71,12 +71,12 @@ class WorkflowKind:
         return Decision(Action.RUN, _format_reason(was, key, changes), key, count, changes)
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_workflow_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, WorkflowInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_workflow_inputs(task)
+        inputs = require_inputs(task, WorkflowInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         call = PartCall(self._tools, task, locked_record, task_tools, Mode(inputs.mode))
         if inputs.is_removed:
@@ -197,9 +197,3 @@ def no_workflows_problem(service: str) -> Problem:
 
 def _build_output(row: WorkflowRecord) -> Output:
     return Output(hash_fields(row.facts))
-
-
-def _require_workflow_inputs(task: Task) -> WorkflowInputs:
-    if not isinstance(task.inputs, WorkflowInputs):
-        raise TypeError(f"{task.id} is not a workflow")
-    return task.inputs

@@ -32,7 +32,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.endings import end_deployed
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     Artifact,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.amounts import format_count, format_duration
 from fabric.model.task_id import name_of
+from fabric.model.text.amounts import format_count, format_duration
 from fabric.views.style import Style
 
 # In this order services are shown where not all of them fit.

@@ -10,7 +10,7 @@ from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.views.pictures.text import escape_mermaid
 from fabric.views.report_text import report_text
 from fabric.views.style import Style
@@ -75,7 +75,8 @@ def _format_case(case: Case) -> Iterable[str]:
     yield f"{head}>"
     if case.status == "failed":
         yield from (
-            _format_failure(one) for one in case.problems or (_unknown_failure_problem(case),)
+            _format_failure(one)
+            for one in case.problems or (Problem("run/failed", case.reason or "failed"),)
         )
     else:
         yield f'      <skipped message="{_escape_xml(_format_skipped(case))}"/>'
@@ -84,10 +85,6 @@ def _format_case(case: Case) -> Iterable[str]:
 
 def _format_skipped(case: Case) -> str:
     return case.reason if case.status == "skipped" else f"{case.status}: {case.reason}"
-
-
-def _unknown_failure_problem(case: Case) -> Problem:
-    return Problem("run/failed", case.reason or "failed")
 
 
 def _format_failure(problem: Problem) -> str:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabric.model.amounts import format_count, format_duration
-from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.deployed import (
     AdoptOutcome,
     DeployOutcome,
@@ -18,6 +16,8 @@ from fabric.model.outcomes.deployed import (
 )
 from fabric.model.outcomes.generated import GenerateOutcome
 from fabric.model.records.record import Origin
+from fabric.model.text.amounts import format_count, format_duration
+from fabric.model.text.natural_order import make_natural_key
 from fabric.views.state_text import format_commit
 from fabric.views.style import Style
 

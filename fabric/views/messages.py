@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from fabric.model.amounts import format_count, format_duration
-from fabric.model.events import (
+from fabric.model.outcomes.built import BuildOutcome
+from fabric.model.problems import Problem
+from fabric.model.runs.events import (
     Event,
     ProblemFound,
     TaskEnded,
     TaskOutput,
     TaskStarted,
 )
-from fabric.model.natural_order import make_natural_key
-from fabric.model.outcomes.built import BuildOutcome
-from fabric.model.problems import Problem
+from fabric.model.text.amounts import format_count, format_duration
+from fabric.model.text.natural_order import make_natural_key
 from fabric.views.style import Style
 
 _KB = 1024

@@ -93,13 +93,10 @@ def format_metrics(found: MetricsOutcome, style: Style) -> str:
     ]
     first, *rest = format_table([head, *rows]).splitlines()
     lines = [
-        _mark_failures(line, one, style) for line, one in zip(rest, found.functions, strict=True)
+        (style.bad(line) if one.errors else line)
+        for line, one in zip(rest, found.functions, strict=True)
     ]
     return "\n".join([style.strong(first), *lines])
-
-
-def _mark_failures(line: str, one: NumbersRow, style: Style) -> str:
-    return style.bad(line) if one.errors else line
 
 
 def _format_ms(value: float | None) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
 from fabric.model.outcomes.imported import (
     ChangedKey,
@@ -27,6 +26,7 @@ from fabric.model.outcomes.queried import (
     ServicesOutcome,
     ValidOutcome,
 )
+from fabric.model.text.amounts import format_count, format_duration
 from fabric.views import (
     deploy_text,
     plan_text,

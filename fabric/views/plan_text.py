@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fabric.model.amounts import format_count
 from fabric.model.names import DEFAULT_ROUTE
-from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import (
     Cause,
@@ -23,6 +21,8 @@ from fabric.model.outcomes.planned import (
     PlanOutcome,
 )
 from fabric.model.task_id import is_kind
+from fabric.model.text.amounts import format_count
+from fabric.model.text.natural_order import make_natural_key
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabric.model.amounts import format_count
 from fabric.model.outcomes import routed
-from fabric.model.routing import RouterVerb
+from fabric.model.routing.routing import RouterVerb
+from fabric.model.text.amounts import format_count
 from fabric.views.state_text import format_table
 from fabric.views.style import Style
 
@@ -67,7 +67,7 @@ def format_history(found: routed.HistoryOutcome, _style: Style) -> str:
             one.created_at,
             one.operation,
             _format_entry(one),
-            _format_weights(one),
+            " ".join(f"{share.label}={share.weight}" for share in one.after),
             one.id,
             " ".join(one.reason.split()),
         )
@@ -81,10 +81,6 @@ def format_history(found: routed.HistoryOutcome, _style: Style) -> str:
 
 def _format_entry(one: routed.SyncEntry, before: str = "") -> str:
     return f"{before}dry run" if one.dry_run else ""
-
-
-def _format_weights(one: routed.SyncEntry) -> str:
-    return " ".join(f"{share.label}={share.weight}" for share in one.after)
 
 
 def _draw_trend(points: Sequence[routed.TrendPoint]) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.model.amounts import format_count
 from fabric.model.outcomes.queried import (
     PresetCall,
     RestoredOutcome,
@@ -13,6 +12,7 @@ from fabric.model.outcomes.queried import (
     StreamedOutcome,
 )
 from fabric.model.problems import Problem
+from fabric.model.text.amounts import format_count
 from fabric.views.messages import format_problem
 from fabric.views.style import Style
 

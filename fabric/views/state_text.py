@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from fabric.model.amounts import format_count
 from fabric.model.outcomes import recorded
 from fabric.model.records.record import (
     Deployment,
@@ -13,6 +12,7 @@ from fabric.model.records.record import (
     PreviewStage,
     RecordRef,
 )
+from fabric.model.text.amounts import format_count
 from fabric.views.style import Style
 
 _HISTORY = 5

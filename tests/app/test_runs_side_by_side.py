@@ -22,7 +22,7 @@ from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.report import Report, make_failure_report
 from fabric.system.clock import SystemClock
-from fabric.system.randomness import generate_token
+from fabric.system.crypto.randomness import generate_token
 from tests.support.project import PYTHON, PYTHON_SOURCES, TYPESCRIPT, TYPESCRIPT_SOURCES
 from tests.support.tool import Tool
 from tests.support.until import until

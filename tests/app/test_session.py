@@ -8,7 +8,7 @@ from fabric.app.command import start_command
 from fabric.app.request import CacheOptions, Request
 from fabric.app.session import SessionOptions, open_for_changes, open_session
 from fabric.model.names import Verb
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from tests.support.use_cases import workplace
 
 BUILD = Request(Verb.BUILD, "build")

@@ -5,7 +5,7 @@ import pytest
 from fabric.config.compose import complete_compose, load_compose
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import compute_edit_distance, find_nearest
+from fabric.model.text.spelling import compute_edit_distance, find_nearest
 from fabric.model.walks import find_cycle
 
 

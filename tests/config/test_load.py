@@ -13,9 +13,9 @@ from fabric.config.values import (
     ProviderOverride,
 )
 from fabric.model.backends import BackendKind
+from fabric.model.builds.python_target import OptionalDependencies
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
-from fabric.model.python_target import OptionalDependencies
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 PROVIDER = "provider: {name: cloud1-lambda, runtime: '${env:UNSET}', memory: '${env:UNSET}'}\n"

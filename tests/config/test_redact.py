@@ -9,7 +9,7 @@ from fabric.config.redact import encode_redacted_config, mark_credentials
 from fabric.config.yaml.nodes import Mapping, Scalar, find_child
 from fabric.config.yaml.reader import read
 from fabric.model.late_values import format_placeholder
-from fabric.model.secrecy import REDACTED
+from fabric.model.secrets.secrecy import REDACTED
 
 CANARY = "canary-value"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from fabric.engine.bus import Bus
-from fabric.model.events import Event, ProblemFound, Stamped, TaskOutput
 from fabric.model.problems import FabricError, Problem
+from fabric.model.runs.events import Event, ProblemFound, Stamped, TaskOutput
 from fabric.system.clock import SystemClock
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.leftovers import mark_writing
-from fabric.system.process_identity import build_this_mark
+from fabric.system.process.process_identity import build_this_mark
 from tests.support.project import REPO
 
 _DAYS = 3 * 24 * 3600
@@ -18,7 +18,7 @@ _WRITES = """\
 import os, sys
 from pathlib import Path
 from fabric.engine.leftovers import mark_writing
-from fabric.system.disk import RUN
+from fabric.system.files.disk import RUN
 base = Path(sys.argv[1])
 with mark_writing(base / "cache", [base / ".fabric"]):
     for folder in (base / ".fabric" / "build", base / "cache"):

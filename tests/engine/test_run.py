@@ -16,9 +16,9 @@ from fabric.engine.task_runner import TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
-from fabric.model.events import Event, Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.runs.events import Event, Stamped, TaskEnded, TaskStarted
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
 from fabric.tasks.contract import TaskResult, TaskTools

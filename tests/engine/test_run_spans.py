@@ -1,7 +1,7 @@
 """A run as spans: one for it, one for each task, in one trace."""
 
 from fabric.engine.listeners.run_spans import RunSpans, TracedRun
-from fabric.model.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.model.runs.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.system.tracing import FinishedSpan, SpanPlace, derive_root_place, place_below
 
 MINUTE = "2026-01-02T03:04"

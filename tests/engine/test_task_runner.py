@@ -24,6 +24,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Pairs, 
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.remote.contract import ObjectKind
+from fabric.runtimes.contract import InputTrace
 from fabric.tasks.contract import Registry, TaskResult, TaskTools, WrittenFile
 from tests.support.fakes import Bench, join
 from tests.support.memory_carrier import Machine, MemoryCarrier, link
@@ -185,7 +186,7 @@ class FakeBuild:
             path.write_text(path.read_text() + "!")
         made = tuple(WrittenFile(name, name.encode(), executable=True) for name in self.names)
         read = (self.edits,) if self.edits else ()
-        return TaskResult(hash_fields(self.names), made, read=read, before=before)
+        return TaskResult(hash_fields(self.names), made, seen=InputTrace(read), before=before)
 
 
 def build_task(*, is_wanted: bool = True) -> Task:

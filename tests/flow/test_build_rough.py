@@ -90,7 +90,7 @@ _WRITES = """\
 import os, sys
 from pathlib import Path
 from fabric.engine.leftovers import mark_writing
-from fabric.system.disk import RUN
+from fabric.system.files.disk import RUN
 cache = Path(sys.argv[1])
 with mark_writing(cache, [cache.parent]):
     (cache / f".files.bin.{os.getpid():x}-1-{RUN}.tmp").touch()

@@ -9,7 +9,7 @@ from fabric.graph.judge import hash_declared_values
 from fabric.graph.past_values import KnownValues, fill_past_addresses, recover_past_values
 from fabric.model.late_values import format_placeholder
 from fabric.model.records.record import FunctionRecord
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 
 SALT = "of one lineage"

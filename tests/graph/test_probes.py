@@ -3,8 +3,7 @@
 import pytest
 
 from fabric.graph.build_graph import build_graph
-from fabric.graph.probes import build_observation_graph, probe_graph
-from fabric.model.observe_inputs import OBSERVE_INPUTS
+from fabric.graph.probes import OBSERVE_INPUTS, build_observation_graph, probe_graph
 from fabric.model.records.record import RecordRef
 
 HERE = RecordRef("shop", "dev", "cloud1-lambda")

@@ -8,7 +8,7 @@ from fabric.graph.build_graph import build_graph
 from fabric.graph.shards import divide_tasks, parse_shard
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError
-from fabric.model.shard import Shard
+from fabric.model.runs.shard import Shard
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import PackageInputs

@@ -21,8 +21,8 @@ from fabric.local.access import (
     read_verdict,
 )
 from fabric.model.problems import FabricError
+from fabric.system.crypto.key_sets import KeySet, read_key_set
 from fabric.system.http.requests import RequestHead
-from fabric.system.key_sets import KeySet, read_key_set
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 SECONDS = NOW.timestamp()

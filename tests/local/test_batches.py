@@ -3,8 +3,8 @@
 import pytest
 
 from fabric.local.batches import BatchResult, build_batch, evaluate_batch, retry_batch
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.sample_events import sample_event
 
 EVENT = build_batch(sample_event("queue", {"queue": "jobs"}), 3)
 A, B, C = (f"00000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))

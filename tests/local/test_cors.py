@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.local.api import build_answer_headers, build_preflight_headers, is_foreign
-from fabric.model.cors import parse_cors_setting
+from fabric.model.calls.cors import parse_cors_setting
 from fabric.system.http.requests import RequestHead
 
 

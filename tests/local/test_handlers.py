@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from fabric.model.conventions import find_conventions
+from fabric.model.calls.conventions import find_conventions
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import (
     CalledExports,

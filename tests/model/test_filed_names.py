@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts
-from fabric.model.secrecy import is_passed_to_children
+from fabric.model.secrets.secrecy import is_passed_to_children
 
 LOADING = (
     "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "PATH", "BASH_ENV", "ENV",

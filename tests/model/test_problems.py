@@ -11,6 +11,7 @@ from fabric.model.problems import (
     drop_repeated_problems,
     exit_code_of,
     merge_missing_credentials,
+    raise_if_any,
     replace_problems,
 )
 
@@ -83,3 +84,10 @@ def test_missing_credentials_of_several_services_are_one_problem() -> None:
     first, second = (Problem("credentials/missing", f"cannot read {one}", "set A") for one in "ab")
     other = Problem("credentials/missing", "cannot deploy", "set B")
     assert merge_missing_credentials([first, PROBLEM, second, other]) == (first, PROBLEM, other)
+
+
+def test_found_problems_are_raised_together() -> None:
+    raise_if_any(())
+    with pytest.raises(FabricError) as raised:
+        raise_if_any(one for one in (PROBLEM, PLACED))
+    assert raised.value.problems == (PROBLEM, PLACED)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.routing import RouterVerb, Weights
+from fabric.model.routing.routing import RouterVerb, Weights
 from fabric.router.diff import Drift, compute_drift
 from tests.support.dns_sites import (
     Cloud1DnsSite,

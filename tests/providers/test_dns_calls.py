@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.routing import RouterVerb, Weights
+from fabric.model.routing.routing import RouterVerb, Weights
 from fabric.router.diff import Drift, compute_drift
 from fabric.router.routing_warnings import list_leftover_warnings
 from tests.support.dns_sites import (

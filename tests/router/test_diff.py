@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from fabric.model.routing import RouterPart, RouterResource, RouterVerb
+from fabric.model.routing.routing import RouterPart, RouterResource, RouterVerb
 from fabric.router.diff import compute_drift, summarize_actions
 
 _PART = some.builds(

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 
 from fabric.model.outcomes.routed import DriftRow, RoutedShare, SyncEntry
 from fabric.model.problems import FabricError
-from fabric.model.routing import Weights
+from fabric.model.routing.routing import Weights
 from fabric.router.history import (
     KEPT,
     choose_restored_weights,

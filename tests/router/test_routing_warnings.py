@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.routing.routing import DesiredRouting, EndpointShare, Weights
 from fabric.router.routing_warnings import list_ineffective_shift_warnings, list_routing_warnings
 
 

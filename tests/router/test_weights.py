@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as some
 
 from fabric.model.problems import FabricError
-from fabric.model.routing import WHOLE, Weights
+from fabric.model.routing.routing import WHOLE, Weights
 from fabric.router.simulate import (
     REQUESTS,
     Verdict,

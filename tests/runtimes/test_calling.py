@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from fabric.model.calls.conventions import CONVENTIONS, Convention, find_conventions
+from fabric.model.calls.host_facts import find_host_facts
 from fabric.model.catalog import PROVIDER_IDS
-from fabric.model.conventions import CONVENTIONS, Convention, find_conventions
-from fabric.model.host_facts import find_host_facts
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import CalledExports, CallingProvider
 from fabric.runtimes.contract import BuiltFile

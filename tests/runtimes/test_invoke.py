@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import InstalledPackages
 from fabric.runtimes.contract import BuiltFile

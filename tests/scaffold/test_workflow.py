@@ -9,7 +9,7 @@ from fabric.manifest import VERSION
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.model.distribution import DISTRIBUTION
-from fabric.model.secrecy import is_secret_name
+from fabric.model.secrets.secrecy import is_secret_name
 from fabric.scaffold.workflow import CiProject, format_workflow
 
 LOGINS = {

@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 from fabric.state.call_log import CallEntry, CallLog, call_log_path, read_calls
-from fabric.system.rotating_log import build_numbered_path
+from fabric.system.files.rotating_log import build_numbered_path
 
 
 def noted(path: Path, *entries: CallEntry) -> None:

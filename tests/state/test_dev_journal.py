@@ -19,7 +19,7 @@ from fabric.state.dev_journal import (
     list_stage_journals,
     read_journal,
 )
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")
 DEAD = replace(identify_this_process(), started=1)

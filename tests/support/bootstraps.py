@@ -3,8 +3,8 @@
 import sys
 import textwrap
 
-from fabric.model.host_facts import AWS_LAMBDA
-from fabric.model.secret import Secret
+from fabric.model.calls.host_facts import AWS_LAMBDA
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import CallingProvider, LocalFunction
 from fabric.runtimes.contract import BuiltFile

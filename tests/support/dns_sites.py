@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from msgspec import to_builtins
 from msgspec.json import decode, encode
 
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights
-from fabric.model.secret import Secret
+from fabric.model.routing.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.provider import CommandEnvironment, Connections
 from fabric.providers.core.routes import DnsBackend
 from fabric.providers.dns_registry import build_dns_backend, choose_dns_kind

@@ -19,11 +19,12 @@ from fabric.engine.schedule import Caps
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import Event, Stamped
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
+from fabric.model.runs.events import Event, Stamped
 from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.runtimes.contract import InputTrace
 from fabric.system.clock import Clock, SystemClock
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from tests.support.seals import SEAL, sealed
@@ -92,7 +93,7 @@ class JoinKind:
         text = "".join(one.partition("#")[0] for one in texts)
         content = (text.upper() if inputs.upper else text).encode()
         made = WrittenFile(f"{inputs.function}.txt", content)
-        return TaskResult(hash_bytes(content), (made,), read=inputs.sources)
+        return TaskResult(hash_bytes(content), (made,), seen=InputTrace(inputs.sources))
 
 
 @dataclass

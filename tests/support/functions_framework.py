@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric.providers.cloud2.source import NODE_FRAMEWORK, PYTHON_FRAMEWORK
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.system.disk import lock_file, make_folder
+from fabric.system.files.disk import lock_file, make_folder
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _CACHE = TOOLCHAIN.parent

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.system.disk import lock_file, make_folder
+from fabric.system.files.disk import lock_file, make_folder
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers.strict_cloud1.children import Child
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TypedDict, Unpack
 
+from fabric.model.builds.python_target import OptionalDependencies, PythonTarget
 from fabric.model.hashing import hash_bytes
-from fabric.model.python_target import OptionalDependencies, PythonTarget
 from fabric.runtimes.packages.locks.reading import LockText, LockUser, read_lock
 from fabric.runtimes.packages.locks.rows import LockedPackages
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import PROVIDERS
 from fabric.model.records.record import Mode
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.deployer import Command
 from fabric.providers.core.contract import (
     Artifact,
@@ -24,7 +24,7 @@ from fabric.providers.core.contract import (
 )
 from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
 from fabric.providers.registry import open_deployer
-from fabric.system.bounded_process import Limits
+from fabric.system.process.bounded_process import Limits
 from tests.support.bundler_cache import ENVIRONMENT
 
 CLOUD1 = PROVIDERS[0]

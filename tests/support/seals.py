@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabric.cache_seal import KEY_VARIABLE, CacheSeal, make_key_file, read_stored_seal
 from fabric.engine.memory.memo import SealedPath
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 
 SEAL = CacheSeal(b"the key of these tests")
 OTHER_SEAL = CacheSeal(b"the key of another user")

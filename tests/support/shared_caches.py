@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.remote.contract import Carrier
 from fabric.remote.opening import SharedCacheAddress, build_carrier_opener
 from tests.support.servers import artifacts, nginx

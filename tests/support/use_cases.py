@@ -13,7 +13,6 @@ from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.engine.bus import Listener, RunInfo
-from fabric.model.events import TaskEnded
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.deployed import (
@@ -25,6 +24,7 @@ from fabric.model.outcomes.deployed import (
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.report import Report
+from fabric.model.runs.events import TaskEnded
 from fabric.system.clock import Clock, SystemClock
 from tests.support.fakes import Heard
 from tests.support.project import PYTHON, PYTHON_SOURCES, environment

@@ -14,7 +14,7 @@ from msgspec import Struct
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from fabric.model.distribution import MODULES
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.provider import CommandEnvironment, Connections
 from tests.support.orders import open_real

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from fabric.model.sample_events import sample_event
+from fabric.model.calls.sample_events import sample_event
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "events.md"
 FOLDER = PAGE.with_suffix("")

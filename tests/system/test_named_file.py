@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.new_files import write_named
+from fabric.system.files.new_files import write_named
 
 
 def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:

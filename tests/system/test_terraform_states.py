@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.terraform_states import TerraformStates
 from tests.support.servers.gcs import Gcs, serving
 

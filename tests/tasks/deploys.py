@@ -17,7 +17,7 @@ from fabric.model.records.record import (
     RecordRef,
     ValueOwner,
 )
-from fabric.model.secret import NO_PAIRS, NO_SECRETS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, NO_SECRETS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs, RemoveInputs, RestoreInputs

@@ -11,7 +11,7 @@ from fabric.graph.plan import Known
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import HookInputs, ReleaseInputs
@@ -163,5 +163,5 @@ def test_a_simulated_deploy_runs_a_hook_on_request(wanted: bool, tmp_path: Path)
 
 def test_other_inputs_are_rejected() -> None:
     *_, kind, _ = kinds()
-    with pytest.raises(TypeError, match="is not a hook"):
+    with pytest.raises(TypeError, match="is not a task of kind `hook`"):
         kind.judge(Known(Task(RELEASE, INPUTS), (), ()))

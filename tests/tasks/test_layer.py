@@ -211,5 +211,5 @@ def test_code_and_layers_that_are_too_large_are_rejected(tmp_path: Path) -> None
 
 
 def test_a_task_of_another_kind_is_an_error() -> None:
-    with pytest.raises(TypeError, match="is not a layer"):
+    with pytest.raises(TypeError, match="is not a task of kind `layer`"):
         LayerKind(shop().tools()).claim(removal())

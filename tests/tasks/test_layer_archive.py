@@ -133,5 +133,5 @@ def test_another_version_in_the_layer_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_task_of_another_kind_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="is not an archive of a layer"):
+    with pytest.raises(TypeError, match="is not a task of kind `layer-archive`"):
         LayerArchiveKind(tmp_path, {}).code(Task(PACKAGE, PackageInputs("shop", "a", "")))

@@ -7,7 +7,7 @@ from fabric.model.late_values import format_placeholder
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError
 from fabric.model.records.record import FunctionRecord, Mode, OpenedValues
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.tasks.deploy_tools import Values
 from fabric.tasks.past_environment import (
     PastEnvironment,

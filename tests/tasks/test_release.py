@@ -117,5 +117,5 @@ def test_the_reserved_concurrency_of_a_function_is_released() -> None:
 
 
 def test_a_task_of_another_kind_is_an_error() -> None:
-    with pytest.raises(TypeError, match="is not a release"):
+    with pytest.raises(TypeError, match="is not a task of kind `release`"):
         ReleaseKind(Deploys(HeldRecord(LIVE)).tools()).claim(removal())

@@ -70,5 +70,5 @@ def test_a_claim_locks_the_record() -> None:
 
 
 def test_a_task_of_another_kind_is_an_error() -> None:
-    with pytest.raises(TypeError, match="is not a removal"):
+    with pytest.raises(TypeError, match="is not a task of kind `remove`"):
         RemoveKind(Deploys(HeldRecord(TWO)).tools()).claim(release("hello"))

@@ -146,5 +146,5 @@ def test_an_address_comes_from_the_response_of_the_provider() -> None:
 
 
 def test_a_task_of_another_kind_is_an_error(deploys: Deploys) -> None:
-    with pytest.raises(TypeError, match="is not a restore"):
+    with pytest.raises(TypeError, match="is not a task of kind `restore`"):
         RestoreKind(deploys.tools()).claim(removal())

@@ -12,7 +12,7 @@ from fabric.graph.stacks import hash_parameters
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Mode, Record, StackOutput, StackRecord
 from fabric.model.records.record_json import decode, encode
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StackInputs

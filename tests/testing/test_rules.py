@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import NO_PAIRS
+from fabric.model.secrets.secret import NO_PAIRS
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     NO_CONTEXT,

@@ -17,7 +17,7 @@ from fabric.model.outcomes.queried import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.time_spans import parse_seconds
+from fabric.model.time.time_spans import parse_seconds
 from fabric.runtimes.commands.build_caches import list_kept_folders
 from fabric.system.clock import Clock
 

@@ -25,8 +25,8 @@ from fabric.manifest import FOLDER
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.ownership import OWN, is_ours, reach
-from fabric.system.disk import make_folder, read_bytes, write_atomic
-from fabric.system.git_index import is_tracked
+from fabric.system.files.disk import make_folder, read_bytes, write_atomic
+from fabric.system.git.git_index import is_tracked
 
 # What is swept, emptied or thrown away there must be the cache's own.
 _PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared", "tools")

@@ -13,6 +13,6 @@ PAYLOADS = "payloads"
 def sweep_payloads(home: Path, clock: Clock) -> None:
     folder = home / PAYLOADS
     if folder.is_dir():
-        from fabric.system.owned_folder import sweep_owned  # mostly there is none
+        from fabric.system.files.owned_folder import sweep_owned  # mostly there is none
 
         sweep_owned(folder, clock.now().timestamp())

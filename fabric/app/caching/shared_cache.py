@@ -11,12 +11,12 @@ from fabric.app.caching.cache_place import list_parent_caches, open_usable_cache
 from fabric.app.request import Request
 from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
 from fabric.manifest import VERSION
-from fabric.model.cache_modes import CacheModes, cache_modes
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
-from fabric.model.time_spans import parse_seconds
+from fabric.model.runs.cache_modes import CacheModes, cache_modes
+from fabric.model.secrets.secret import Secret
+from fabric.model.time.time_spans import parse_seconds
 
 if TYPE_CHECKING:
     from fabric.engine.shared.link import HeadTexts, SharedLink
@@ -177,7 +177,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
     asked = open_kept_segments(request, settings).read_last_query()
     if asked is None:
         return False
-    from fabric.system.git import find_commit
+    from fabric.system.git.git import find_commit
 
     return asked.commit != find_commit(find_base_folder(request, settings), settings.env)
 
@@ -185,7 +185,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
 def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadTexts":
     """List the commits to query, nearest first: this commit, its ancestors, then branches."""
     from fabric.engine.shared.link import HeadTexts
-    from fabric.system.git import BRANCH_VARIABLES, find_checkout_state
+    from fabric.system.git.git import BRANCH_VARIABLES, find_checkout_state
 
     found = find_checkout_state(folder, env)
     if found is None:

@@ -13,12 +13,12 @@ from fabric.app.settings import Settings
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.engine.shared.shared_cache import SharedCache
 from fabric.engine.shared.stored_segments import StoredSegments
-from fabric.model.cache_modes import cache_modes
 from fabric.model.checks import Check, make_passed_check, make_warning_check
 from fabric.model.names import Verb
 from fabric.model.outcomes.queried import CacheStatusOutcome, DocumentOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
+from fabric.model.runs.cache_modes import cache_modes
 from fabric.remote.contract import (
     PACK_BYTES,
     CarrierRefusedError,

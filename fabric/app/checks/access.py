@@ -11,7 +11,7 @@ from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.providers.core.http_calls import require_cloud_extra
 from fabric.providers.registry import has_deployer
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
 
 # The variables and files of the cloud's own tools do as well.

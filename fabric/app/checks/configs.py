@@ -41,9 +41,9 @@ from fabric.model.catalog import (
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import redact_values
-from fabric.model.spelling import suggest_spelling
+from fabric.model.secrets.secrecy import redact_values
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
+from fabric.model.text.spelling import suggest_spelling
 from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
@@ -52,7 +52,7 @@ from fabric.providers.core.contract import (
     WorkflowDeployer,
 )
 from fabric.providers.core.limits import function_problem
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
 from fabric.tasks.stack import no_stacks_problem

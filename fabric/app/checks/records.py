@@ -15,7 +15,7 @@ from fabric.model.switches import is_on
 from fabric.providers.core.contract import AccountBound, Deployer, RegionBound, SingleServiceTarget
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.records.unsure import find_unwritten_problem
-from fabric.system.disk import link_problem
+from fabric.system.files.disk import link_problem
 
 _CREDENTIALS = "credentials/missing"
 

@@ -13,8 +13,8 @@ from fabric.graph.plan import Plan
 from fabric.model.late_values import format_placeholder
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import DeployInputs, RemoveInputs

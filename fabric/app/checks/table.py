@@ -32,7 +32,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.records.scope import DeployScope, find_lost_records
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
-from fabric.model.problems import FabricError, Problem, drop_repeated_problems
+from fabric.model.problems import Problem, drop_repeated_problems, raise_if_any
 from fabric.model.records.record import RecordRef
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.system.parallel import MAX_WORKERS
@@ -139,9 +139,7 @@ def require_all(use: Use, one: Candidate) -> None:
 
 
 def _raise(problems: Iterable[Problem]) -> None:
-    found = drop_repeated_problems(problems)
-    if found:
-        raise FabricError(*found)
+    raise_if_any(drop_repeated_problems(problems))
 
 
 def list_checks(use: Use) -> Iterator[Check]:

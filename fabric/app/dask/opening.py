@@ -4,7 +4,7 @@ from fabric.app.dask.shared_store import build_shared_store
 from fabric.app.settings import Settings
 from fabric.engine.dask.remote_builds import Executor
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.executor import DaskAddress
+from fabric.model.runs.executor import DaskAddress
 from fabric.system.optional_packages import require_packages
 
 _NEED = PackageNeed("--executor requires", Extra.DASK, "usage/no-package")

@@ -21,9 +21,9 @@ from fabric.engine.dask.messages import GaveUpError, GoneError, SameSide
 from fabric.engine.dask.worker_side import describe_difference
 from fabric.engine.shared.background_uploads import start_background_thread
 from fabric.model.distribution import Extra, format_requirement
-from fabric.model.executor import DaskAddress
 from fabric.model.problems import FabricError, Problem, StoppedError
-from fabric.system.child_group import get_child_group
+from fabric.model.runs.executor import DaskAddress
+from fabric.system.process.child_group import get_child_group
 
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 8

@@ -25,7 +25,7 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compile_with_pins
 from fabric.model.catalog import find_provider_facts
 from fabric.model.outcomes.deployed import AdoptedPart, AdoptOutcome
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.changes import FunctionDone, FunctionGone, ReleaseDone
 from fabric.model.records.endings import end_deployed, end_failed
 from fabric.model.records.record import (
@@ -287,8 +287,7 @@ def _close(adoption: _Adoption, locked: LockedRecord, final: Record | None) -> N
     else:
         write_receipts(home, final)
     problems = adoption.scope.transaction.close(lambda _: final)
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from fabric.model.task import Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, passes_output
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.core.contract import AdoptableFunction
-from fabric.system.value_seal import ValueSeal
+from fabric.system.crypto.value_seal import ValueSeal
 from fabric.tasks.deploy import DeployKind, list_output_hashes, merge_pairs
 from fabric.tasks.deploy_tools import get_record_ref
 

@@ -45,11 +45,11 @@ from fabric.app.session import Session, finish_uploads, open_for_changes
 from fabric.engine.bus import Bus, MakeListeners
 from fabric.engine.result import RunResult
 from fabric.engine.run_tools import StopSign
-from fabric.model.events import ProblemFound
 from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Origin, Record, RecordRef
+from fabric.model.runs.events import ProblemFound
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.providers.core.contract import Prepared

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import build_wanted, compare_with_live, find_dropped_functions
 from fabric.graph.plan import Plan
-from fabric.model.concurrency import format_settings
+from fabric.model.calls.concurrency import format_settings
 from fabric.model.late_values import change_texts, fill_bindings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService

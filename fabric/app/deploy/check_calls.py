@@ -10,11 +10,11 @@ from fabric.app.invoking.installed_packages import find_installed_packages
 from fabric.app.invoking.layer_folders import LayerArchive, unpack_layers
 from fabric.app.records.scope import DeployScope
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.host_facts import find_host_facts
+from fabric.model.calls.host_facts import find_host_facts
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task_inputs import CheckInputs
 from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.invoke import Invocation, invoke

@@ -46,7 +46,7 @@ from fabric.engine.bus import MakeListeners
 from fabric.engine.memory.file_index import is_racy, let_settle
 from fabric.graph.decide import Action
 from fabric.graph.name_tasks import is_managing_dns
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, raise_if_any
 from fabric.model.records.record import Origin, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
@@ -92,8 +92,7 @@ def deploy(
                 refuse_moved(settings.cwd / options.plan, opened.session, seen)
             if not seen.plan.anything_to_do and not request.out:
                 problems = renew_previews(opened.scope, options.preview)
-                if problems:
-                    raise FabricError(*problems)
+                raise_if_any(problems)
                 return _report_no_changes(opened, seen, make_listeners)
             change = build_deploy_change(opened, seen, options)
             changed = change_records(opened.session, change, make_listeners)

@@ -15,11 +15,11 @@ from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.traces import ABSENT, ListingTrace, Look
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.task import EntryKind, Pairs, Task
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.system.parallel import run_for_each
 from fabric.system.schemas import find_misfits, format_misfits
 from fabric.tasks.before import BeforeKind
@@ -124,8 +124,7 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
             found[task.id] = kind.record_inputs(task)
 
     problems = run_for_each(unknown, look_through)
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return [_convert_seen(one) for one in found.values()]
 
 

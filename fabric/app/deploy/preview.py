@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from fabric.app.command import Command
 from fabric.app.deploy.changes import compare_with_deployed, format_setting_changes
 from fabric.app.deploy.orphans import warn_of_orphans
-from fabric.app.deploy.stack_changes import (
+from fabric.app.deploy.resource_changes import (
     list_planned_stacks,
+    list_planned_workflows,
     warn_of_left_stacks,
     warn_of_lost_data,
 )
-from fabric.app.deploy.workflow_changes import list_planned_workflows
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.files import build_client_environment
@@ -36,7 +36,7 @@ from fabric.graph.undo import plan_workflow_removal
 from fabric.model.backends import BackendKind
 from fabric.model.outcomes.planned import PlannedApi, PlannedService
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, WorkflowInputs
@@ -253,7 +253,7 @@ def _list_removals(
         return
     if is_whole_service_deploy(record.provider_id, record.mode):
         return  # its next deploy leaves them out
-    for name in sorted(_list_removed_functions(record, inputs)):
+    for name in sorted({one.name for one in record.functions} - set(inputs.functions)):
         own = build_task_id("remove", inputs.service, name, inputs.provider)
         remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
         # Workflows call functions until they are deleted.
@@ -268,10 +268,6 @@ def _list_workflow_removals(release: Task, graph: TaskGraph, scope: DeployScope)
     wanted = {one.name for one in machines if get_record_ref(one) == ref}
     rows = record.workflows if record else ()
     return plan_workflow_removal(record, (release.id,), wanted) if record and rows else ()
-
-
-def _list_removed_functions(record: Record, inputs: ReleaseInputs) -> set[str]:
-    return {one.name for one in record.functions} - set(inputs.functions)
 
 
 def _warn_of_local_state(scope: DeployScope, plan: Plan) -> Iterator[Problem]:

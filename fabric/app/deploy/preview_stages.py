@@ -11,11 +11,11 @@ from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Origin, PreviewStage, RecordRef
-from fabric.model.time_spans import parse_seconds
+from fabric.model.time.time_spans import parse_seconds
 from fabric.state.records.replace import make_successor, put, read_before
 from fabric.state.records.transaction import lock_records
 from fabric.system.clock import stamp_in
-from fabric.system.git import BRANCH_VARIABLES, find_head
+from fabric.system.git.git import BRANCH_VARIABLES, find_head
 
 
 class PreviewOptions(Struct, frozen=True):

@@ -26,7 +26,7 @@ from fabric.engine.memory.traces import RemoteResults
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
 from fabric.model.outcomes.deployed import DeployOutcome, PromotedArchive, PromoteOutcome
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import FunctionRecord, Lifecycle, Origin, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import InputEntry, Task
@@ -227,8 +227,7 @@ def _refuse_different_builds(
         for task, one in sorted(archives.items())
         if (names := compare_builds(source, target, task))
     ]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 def _different_build_problem(

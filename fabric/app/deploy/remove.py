@@ -40,10 +40,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
-from fabric.model.spelling import suggest_spelling
 from fabric.model.task_id import TaskId, build_task_id
+from fabric.model.text.spelling import suggest_spelling
 from fabric.state.contract import parse_record_key
-from fabric.system.file_systems import free_bytes, is_same_disk
+from fabric.system.files.file_systems import free_bytes, is_same_disk
 from fabric.views.messages import format_size
 
 # What a few records, locks and journals need.

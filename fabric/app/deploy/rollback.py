@@ -31,11 +31,11 @@ from fabric.graph.judge import release_output
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import StackUndo, build_undo_graph, list_restored_functions
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
 from fabric.model.report import Report, encode_problem
-from fabric.model.spelling import find_nearest
 from fabric.model.task_id import is_kind
+from fabric.model.text.spelling import find_nearest
 from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments
@@ -124,8 +124,7 @@ def _check_rollback(
         *(one.problem for one in looks),
     ]
     problems = [problem for problem in lost if problem]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     made_again = {one.function for one in looks}
     moved = _find_moved_upstreams(
         scope, record.ref, (one for one in then if one.name in made_again)

@@ -24,8 +24,8 @@ from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.state.records.listing import list_record_refs, list_records_in, read_lock_holder
-from fabric.system.disk import read_bytes
-from fabric.system.process_identity import is_surely_dead
+from fabric.system.files.disk import read_bytes
+from fabric.system.process.process_identity import is_surely_dead
 
 _WILDCARD = re.compile(r"[*?]")
 

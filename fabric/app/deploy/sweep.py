@@ -29,7 +29,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.system.clock import stamp, stamp_in
-from fabric.system.git import list_remote_branches
+from fabric.system.git.git import list_remote_branches
 
 # Of a record in the backend of another target, or of an earlier config.
 _ELSEWHERE = "its state is in another backend: remove it with `fabric remove --provider`"

@@ -27,8 +27,8 @@ from fabric.model.report import Report
 from fabric.providers.core.contract import CodeHasher
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.state.records.archives import ArchiveMissingError, find_archive
-from fabric.system.git import clone_commit, find_commit
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git import clone_commit, find_commit
 
 MATCH, DIFFERS, UNKNOWN = "match", "differs", "unknown"
 # Not in commits: installed packages, and variables of bindings.

@@ -46,7 +46,7 @@ from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
+from fabric.system.files.file_systems import free_bytes, is_network, is_private, is_writable
 from fabric.system.mixed_installation import find_mixed_installation
 from fabric.tasks.probe import Look, ProbeKind, read_probe_checks
 from fabric.views.messages import format_size

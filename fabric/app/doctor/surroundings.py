@@ -38,8 +38,8 @@ from fabric.state.records.transaction import read_unlocked
 from fabric.state.records.unsure import find_unwritten_problem
 from fabric.state.store import RecordStore
 from fabric.system import tracing
+from fabric.system.crypto.value_seal import SEALED_NEED
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
-from fabric.system.value_seal import SEALED_NEED
 
 _CACHE_CODE = "cache/remote-off"
 

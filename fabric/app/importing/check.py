@@ -13,7 +13,7 @@ from fabric.app.importing.sources import SKIPPED, format_shown
 from fabric.app.settings import Settings
 from fabric.importing.files import CONFIG_FILE
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.system.file_changes import FileChange
+from fabric.system.files.file_changes import FileChange
 
 _MOST_FILES = 20_000
 

@@ -55,9 +55,9 @@ from fabric.model.outcomes.imported import ArchiveDifference, ComparisonOutcome,
 from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.system import sam_translation
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process.process import ChildResult, run_child
 
 _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")

@@ -50,11 +50,11 @@ from fabric.model.outcomes.imported import (
 )
 from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report
-from fabric.model.secrecy import REDACTED
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.scaffold.yaml_text import FileStyle, build_tree, map_lines
-from fabric.system.disk import read_bytes
-from fabric.system.file_changes import FileChange, change_files
-from fabric.system.new_files import write_new_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.file_changes import FileChange, change_files
+from fabric.system.files.new_files import write_new_files
 
 COMPOSE_FILE = "fabric.compose.yml"
 _NOT_CARRIED = "import/not-carried"

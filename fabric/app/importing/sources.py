@@ -9,7 +9,7 @@ from fabric.importing.files import is_source
 from fabric.importing.surroundings import Surroundings
 from fabric.model.other_tools import SOURCES, find_kind
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 UNREADABLE = "import/unreadable"
 # Directories without sources of the project.

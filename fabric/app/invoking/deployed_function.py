@@ -18,7 +18,7 @@ from fabric.model.records.receipt import (
     ReceiptFunction,
     decode_record_receipt,
 )
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 from fabric.state.records.receipts import build_receipt_path, read_document
 from fabric.state.records.transaction import read_unlocked
 from fabric.system.schemas import find_misfits, format_misfits

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.values import Config, Function
+from fabric.model.calls.conventions import find_conventions
+from fabric.model.calls.host_facts import find_host_facts
 from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
-from fabric.model.conventions import find_conventions
-from fabric.model.host_facts import find_host_facts
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
 from fabric.runtimes.calls.function import CalledExports, CallingProvider
 

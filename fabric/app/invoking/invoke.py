@@ -33,7 +33,7 @@ from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report, encode_problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionCaller, LiveFunction
 from fabric.state.call_log import call_log_path
@@ -237,7 +237,7 @@ def _parse_json(text: str) -> Json:
 
 
 def _invoke_over_http(request: Request, called: Called, event: str) -> Report:
-    from fabric.system import http_check
+    from fabric.system.http import http_check
 
     if not called.url:
         message = f"`{called.name}` has no URL to call"

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.archive import unpack_archive
-from fabric.system.disk import make_folder, write_atomic
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import make_folder, write_atomic
+from fabric.system.files.owned_folder import create_temporary_folder
 from fabric.system.source.entries import Refused
 from fabric.system.source.names import split_checked
 

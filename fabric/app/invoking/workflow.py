@@ -14,7 +14,7 @@ from fabric.model.outcomes.queried import ExecutionOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, Record
 from fabric.model.report import Report
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.providers.core.contract import WorkflowAnswer, WorkflowCaller
 
 _SUCCEEDED = "SUCCEEDED"

@@ -128,7 +128,7 @@ def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     builds = {task.inputs.function: outcome for task, outcome in _list_outcomes(result, "build")}
     shared = [
         problem
-        for kind in ("wheel", "git-wheel", "vendor", "layer-archive")
+        for kind in ("before", "hook", "wheel", "git-wheel", "vendor", "layer-archive")
         for _, outcome in _list_outcomes(result, kind)
         for problem in outcome.problems
     ]

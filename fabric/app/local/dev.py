@@ -21,13 +21,13 @@ from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, QueueTrigger
 from fabric.engine.bus import MakeListeners
 from fabric.local.batches import BatchResult, build_batch, evaluate_batch, retry_batch
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.queried import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report, encode_problem
-from fabric.model.sample_events import sample_event
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
 from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.calls.pool import HandlerPool

@@ -35,8 +35,8 @@ from fabric.local.http_service import TunnelEnd
 from fabric.model.outcomes.queried import RestoredService, StreamedOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.system.http_check import HttpAnswer, fetch_without_redirect
-from fabric.system.urls import is_plain, is_web_address
+from fabric.system.http.http_check import HttpAnswer, fetch_without_redirect
+from fabric.system.http.urls import is_plain, is_web_address
 
 _TRIES, _PAUSE, _SECONDS = 5, 1.0, 10.0
 _OK, _REDIRECTS, _SERVER_ERROR = 200, 300, 500

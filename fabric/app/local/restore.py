@@ -25,7 +25,7 @@ from fabric.state.dev_journal import (
     read_journal,
 )
 from fabric.state.records.transaction import lock_records
-from fabric.system.process_identity import is_surely_alive
+from fabric.system.process.process_identity import is_surely_alive
 
 
 def restore_wired(request: Request, settings: Settings, lock_timeout: float) -> Report:

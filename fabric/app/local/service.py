@@ -20,12 +20,12 @@ from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
 from fabric.local.access import OPEN, FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.routes import HttpRoute
+from fabric.model.calls.host_facts import find_host_facts
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.hashing import hash_bytes
-from fabric.model.host_facts import find_host_facts
 from fabric.model.late_values import fill_placeholders, find_late_names
-from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.own_arns import fill_stand_in_arns
@@ -37,7 +37,7 @@ from fabric.runtimes.calls.function import (
     LocalFunction,
     LocalWorkers,
 )
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 if TYPE_CHECKING:
     from fabric.providers.cloud1.core.http_settings import HttpSettings
@@ -73,7 +73,8 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     }
     facts = find_host_facts(config.provider.id)
     redaction = build_redaction(
-        config.document.secret_values.reveal(), _list_variables(given.values)
+        config.document.secret_values.reveal(),
+        (pair for one in given.values.values() for pair in one.reveal()),
     )
     workers = describe_workers(config, artifacts, given.values)
     functions = {
@@ -124,10 +125,6 @@ def _add_layers(
     layers = [known[name] for name in function.layers if name in known]
     opt = unpack_layers(layers, artifacts.root / ".fabric" / "layers" / "opt")
     return add_layers(installed, opt, [name for name in function.layers if name not in known])
-
-
-def _list_variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:
-    return (pair for one in values.values() for pair in one.reveal())
 
 
 def _find_runtime(function: Function, config: Config) -> str:

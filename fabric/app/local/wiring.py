@@ -25,7 +25,7 @@ from fabric.state.dev_journal import (
 from fabric.state.records.transaction import LockPolicy, lock_records, read_unlocked
 from fabric.state.store import RecordStore
 from fabric.system.clock import stamp
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 
 OPERATION = "invoke dev"
 

@@ -13,11 +13,11 @@ from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.values import Config
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
 from fabric.runtimes.calls.function import LocalWorkers
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.files.disk import make_folder, write_atomic
 
 _PROVIDER = "edge1-workers"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.amounts import format_count
 from fabric.model.observed import (
     FunctionNumbers,
     LogLine,
@@ -16,6 +15,7 @@ from fabric.model.observed import (
     TracedStep,
     find_level,
 )
+from fabric.model.text.amounts import format_count
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, read_calls

@@ -40,7 +40,7 @@ from fabric.model.outcomes.watched import (
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
-from fabric.model.time_spans import parse_seconds
+from fabric.model.time.time_spans import parse_seconds
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.observing import LogQuestion
 from fabric.tasks.probe import ObserveKind

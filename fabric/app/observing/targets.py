@@ -22,7 +22,7 @@ from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.observed import LogLine, TracedCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import ObservedService, Observer
 from fabric.providers.core.provider import Connections

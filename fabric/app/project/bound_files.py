@@ -9,7 +9,7 @@ from fabric.config.rules.path_places import FunctionPath, list_function_paths, w
 from fabric.config.rules.strangers import CODE, HINT
 from fabric.config.values import Config
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _MOST_BYTES = 1 << 20
 

@@ -18,7 +18,7 @@ from fabric.model.catalog import find_installed_facts
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 
 
 def compile_files(request: Request, settings: Settings) -> Compiled:

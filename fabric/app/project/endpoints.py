@@ -9,11 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import Problem
-from fabric.model.secrecy import is_secret_name
-from fabric.model.secret import Secret
-from fabric.system.urls import is_loopback, is_plain
+from fabric.model.routing.hosts import extract_host, is_name_in_host
+from fabric.model.secrets.secrecy import is_secret_name
+from fabric.model.secrets.secret import Secret
+from fabric.system.http.urls import is_loopback, is_plain
 
 _ENDPOINT = re.compile(
     r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"

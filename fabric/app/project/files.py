@@ -12,10 +12,10 @@ from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
 from fabric.model.other_tools import SOURCES
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import is_passed_to_children
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import is_passed_to_children
+from fabric.model.secrets.secret import Secret
 from fabric.ownership import reach
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 COMPOSE_NAME = "fabric.compose.yml"
 

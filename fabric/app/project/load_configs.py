@@ -45,8 +45,8 @@ from fabric.model.bindable import EVERYTHING, SecretUse
 from fabric.model.catalog import PROVIDERS
 from fabric.model.lookups import NamedLookup, has_references
 from fabric.model.problems import FabricError, Place, Problem, merge_missing_credentials
-from fabric.model.secrecy import REDACTED
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import REDACTED
+from fabric.model.secrets.secret import Secret
 from fabric.model.switches import is_on
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from fabric.model.late_values import change_texts, show_placeholders
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
-from fabric.model.secrecy import redact_userinfo, redact_values
+from fabric.model.secrets.secrecy import redact_userinfo, redact_values
 
 
 def build_service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:

@@ -38,7 +38,7 @@ from fabric.app.settings import Settings
 from fabric.config.compose import complete_compose
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import find_nearest, suggest_spelling
+from fabric.model.text.spelling import find_nearest, suggest_spelling
 
 
 class RunServices(Struct, frozen=True):

@@ -19,10 +19,10 @@ from fabric.graph.service_unit import (
     ServiceUnit,
     find_python_target,
 )
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import is_other_stage, name_of
 from fabric.model.task_inputs import GitWheelInputs, WheelInputs

@@ -9,7 +9,7 @@ from fabric.app.project.files import find_config_in
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import check_no_links, make_folder, write_atomic
+from fabric.system.files.disk import check_no_links, make_folder, write_atomic
 
 _FOLDER = "sources"
 

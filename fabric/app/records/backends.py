@@ -13,7 +13,7 @@ from fabric.app.project.files import build_client_environment, list_env_sources
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.model.backends import BackendKind, back_end_facts, is_store_variable
-from fabric.model.problems import FabricError
+from fabric.model.problems import raise_if_any
 from fabric.model.records.record import RecordRef
 from fabric.state.backends.failures import Unavailable
 from fabric.state.store import BackEndPair, RecordStore
@@ -37,8 +37,7 @@ def check_backend_variables(placement: Placement, process: Mapping[str, str]) ->
             *list_foreign_databases(sources, address),
         )
     ]
-    if found:
-        raise FabricError(*found)
+    raise_if_any(found)
 
 
 class BackEnds:

@@ -29,8 +29,8 @@ from fabric.model.late_values import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import is_secret_name, redact_values
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import is_secret_name, redact_values
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft, WorkflowDraft
 from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
@@ -65,8 +65,7 @@ class ConfigValues:
             declared=Secret(found.env),
             spec=build_spec(unit, found),
             tags=with_values(found.tags, known),
-            reserved_concurrency=found.capacity.reserved_concurrency,
-            provisioned_concurrency=found.capacity.provisioned_concurrency,
+            capacity=found.capacity,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
                 triggers=_encode_triggers(found.triggers, hidden, known),

@@ -18,7 +18,7 @@ from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.problems import ConfigSpot, FabricError, Place, Problem
 from fabric.model.records.record import RecordRef
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _USUAL = "fabric.yml"
 

@@ -21,8 +21,8 @@ from fabric.model.late_values import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import is_secret_name
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import is_secret_name
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     Deployer,
@@ -143,7 +143,7 @@ class PlacedDeployers:
         config = self._work.config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check.enabled:
             return
-        from fabric.system.http_check import find_unreachable_reason
+        from fabric.system.http.http_check import find_unreachable_reason
 
         asked = list_health_urls(config, self.deployer(ref, mode), released)
         failed = [f"{url} {said}" for url in asked if (said := find_unreachable_reason(url))]

@@ -11,8 +11,8 @@ from fabric.app.project.place_services import build_placement
 from fabric.model.outcomes.routed import RoutedEndpoint, TargetState
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.routing import WHOLE
-from fabric.system.disk import read_bytes
+from fabric.model.routing.routing import WHOLE
+from fabric.system.files.disk import read_bytes
 
 
 class _Led(Struct, frozen=True):

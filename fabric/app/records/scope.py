@@ -24,7 +24,7 @@ from fabric.model.records.record import Intent, Mode, Operation, Record, RecordR
 from fabric.model.task import Task
 from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
-from fabric.model.time_spans import FORMS, parse_seconds
+from fabric.model.time.time_spans import FORMS, parse_seconds
 from fabric.providers.core.contract import Deployer
 from fabric.providers.core.provider import Connections
 from fabric.state.locks.leases import Terms
@@ -32,9 +32,9 @@ from fabric.state.records.archives import build_archive_path, find_archive, keep
 from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
+from fabric.system.crypto.value_seal import ValueSeal
 from fabric.system.parallel import MAX_WORKERS, run_for_each
-from fabric.system.process_identity import identify_this_process
-from fabric.system.value_seal import ValueSeal
+from fabric.system.process.process_identity import identify_this_process
 from fabric.tasks.contract import Registry
 from fabric.tasks.deploy_tools import DeployTools, DnsSync
 

@@ -8,7 +8,7 @@ from fabric.app.router.sync import DnsChange, Synced, compute_router_drift, sync
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import RouterReconcileOutcome, list_action_rows
 from fabric.model.report import Report
-from fabric.model.routing import WHOLE, Weights
+from fabric.model.routing.routing import WHOLE, Weights
 from fabric.router.diff import summarize_actions
 from fabric.router.history import choose_restored_weights
 from fabric.router.routing_warnings import list_routing_warnings

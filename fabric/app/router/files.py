@@ -16,7 +16,7 @@ from fabric.app.records.router_targets import (
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest
-from fabric.system.disk import lock_file, read_bytes, remove, write_atomic
+from fabric.system.files.disk import lock_file, read_bytes, remove, write_atomic
 
 T = TypeVar("T")
 _VERSION = 1

@@ -4,11 +4,11 @@ from msgspec.structs import replace
 
 from fabric.app.records.placed_deployers import build_health_url
 from fabric.app.router.scope import RoutedTarget, RouterScope
-from fabric.model.hosts import extract_request_target
 from fabric.model.outcomes.routed import EndpointRow
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import Weights
-from fabric.system.http_check import call_function
+from fabric.model.routing.hosts import extract_request_target
+from fabric.model.routing.routing import Weights
+from fabric.system.http.http_check import call_function
 from fabric.system.parallel import run_for_each
 
 _SECONDS = 5.0

@@ -23,7 +23,7 @@ from fabric.router.diff import foreign_problem, summarize_actions
 from fabric.router.history import compute_trend
 from fabric.router.routing_warnings import list_routing_warnings
 from fabric.router.simulate import ChaosScenario, Verdict, list_scenarios, simulate_shares, watch_of
-from fabric.system.new_files import write_named
+from fabric.system.files.new_files import write_named
 
 
 def report_endpoints(asked: RouterRequest, settings: Settings) -> Report:

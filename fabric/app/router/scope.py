@@ -15,12 +15,12 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.hosts import extract_request_target, extract_routable_host
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.routing.hosts import extract_request_target, extract_routable_host
+from fabric.model.routing.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.model.switches import is_on
 from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
 from fabric.providers.core.routes import DnsBackend
@@ -158,8 +158,7 @@ class RouterScope(Struct, frozen=True):
         missing = tuple(
             _no_address_problem(one, self.config) for one in self.targets if not one.host
         )
-        if missing:
-            raise FabricError(*missing)
+        raise_if_any(missing)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import ShiftStep, StepsOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
-from fabric.model.routing import Weights
+from fabric.model.routing.routing import Weights
 from fabric.router.simulate import parse_steps, select_steps_up
 from fabric.router.weights import shift_weight
 

@@ -20,7 +20,7 @@ from fabric.model.outcomes.routed import (
     share_rows,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import DesiredRouting, RouterPart, Weights
+from fabric.model.routing.routing import DesiredRouting, RouterPart, Weights
 from fabric.providers.core.routes import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,
@@ -38,7 +38,7 @@ from fabric.router.routing_warnings import (
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.transaction import lock_records
 from fabric.system.clock import stamp
-from fabric.system.disk import LOCK_SECONDS, lock_file, make_folder
+from fabric.system.files.disk import LOCK_SECONDS, lock_file, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]

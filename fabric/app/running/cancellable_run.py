@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 from fabric.engine.run import Run
-from fabric.system.child_group import ChildGroup
+from fabric.system.process.child_group import ChildGroup
 
 GRACE_SECONDS = 30.0
 

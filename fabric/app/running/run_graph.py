@@ -25,13 +25,13 @@ from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
 from fabric.graph.plan import Plan, judge_known, list_wanted_tasks, make_plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import RunEnded, RunStarted, TaskEnded
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.project_info import ProjectInfo
+from fabric.model.runs.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.task_inputs import RECORD_KINDS, WheelInputs
 from fabric.system.clock import Clock
-from fabric.system.file_systems import is_network
-from fabric.system.randomness import Chance
+from fabric.system.crypto.randomness import Chance
+from fabric.system.files.file_systems import is_network
 from fabric.tasks.build import BuildKind
 from fabric.tasks.wheel import WheelKind
 
@@ -72,8 +72,7 @@ def list_entry_files(session: Session, plan: Plan) -> frozenset[str]:
                 entries.add(kind.entry(task))
             except FabricError as error:
                 problems += error.problems
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return frozenset(entries)
 
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from fabric.engine.result import RunResult, Status, find_critical_path
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.amounts import format_count, format_duration
 from fabric.model.problems import Problem
 from fabric.model.report import Case
+from fabric.model.text.amounts import format_count, format_duration
 
 _NAMED = 5
 

@@ -13,8 +13,8 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.queried import PastRun, RunOutcome, RunsOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.spelling import find_nearest
-from fabric.system.disk import read_bytes
+from fabric.model.text.spelling import find_nearest
+from fabric.system.files.disk import read_bytes
 
 
 class _Started(Struct, frozen=True):

@@ -9,7 +9,7 @@ from fabric import interrupts
 from fabric.app.running.cancellable_run import get_held_run
 from fabric.engine.result import RunResult
 from fabric.engine.run import Run
-from fabric.system.child_group import get_child_group
+from fabric.system.process.child_group import get_child_group
 
 _MOST_SIGNALS = 2
 # How often, and how many seconds each time, tasks without their children are waited for.

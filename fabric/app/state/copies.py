@@ -25,7 +25,7 @@ from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.corrections import refuse_other_lineages, restore
 from fabric.state.upkeep.migrate import migrate
 from fabric.system.clock import stamp
-from fabric.system.new_files import write_named
+from fabric.system.files.new_files import write_named
 
 
 def write_backup(asked: StateRequest, settings: Settings, out: str) -> Report:

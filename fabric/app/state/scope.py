@@ -20,7 +20,7 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.state.records.listing import list_record_refs
 from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import LockPolicy

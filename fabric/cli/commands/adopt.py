@@ -50,7 +50,7 @@ def adopt(flags: AdoptFlags) -> int:
     from fabric.app.deploy.adopt import AdoptOptions, adopt_service, release_service
     from fabric.cli.consent import build_confirmation, build_word_prompt
     from fabric.cli.perform import Caller, Order, Outlets, build_question_request, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     use_case = release_service if flags.release else adopt_service

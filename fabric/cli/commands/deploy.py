@@ -139,7 +139,7 @@ def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
 
 def _build_options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     live = flags.live
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)

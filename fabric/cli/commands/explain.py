@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.cli.complete import complete_names
 from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, build_compose_option, format_examples
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
@@ -20,13 +20,8 @@ class ExplainFlags(Struct, frozen=True):
     place: PlaceFlags
     compose: Annotated[
         str,
-        click.option(
-            "-f",
-            "--file",
-            "compose",
-            default="",
-            metavar="FILE",
-            help="Search all services of this compose file, or of the one in this directory.",
+        build_compose_option(
+            "Search all services of this compose file, or of the one in this directory."
         ),
     ]
     screen: ScreenFlags

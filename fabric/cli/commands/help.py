@@ -110,7 +110,7 @@ def help_topic(flags: HelpFlags) -> int:
 
 def _read_topic(topic: str) -> str:
     from fabric.model.problems import FabricError, Problem
-    from fabric.model.spelling import find_nearest
+    from fabric.model.text.spelling import find_nearest
 
     if topic in _TOPICS:
         return _TOPICS[topic]

@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from fabric.app.request import Request
 
 
-class PromoteFlags(Struct, frozen=True):
+class StagesFlags(Struct, frozen=True):
     source: Annotated[
         str, click.argument("source", metavar="FROM", shell_complete=complete_names("stage"))
     ]
     target: Annotated[
         str, click.argument("target", metavar="TO", shell_complete=complete_names("stage"))
     ]
+
+
+class PromoteFlags(Struct, frozen=True):
+    stages: StagesFlags
     chosen: ServicesFlags
     services: Services
     dry_run: Annotated[
@@ -65,7 +69,7 @@ def promote(flags: PromoteFlags) -> int:
     from fabric.app.deploy.promote import promote as promote_services
     from fabric.cli.consent import build_word_prompt
     from fabric.cli.perform import Order, Outlets, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     options = DeployOptions(rollback=flags.rollback, lock_timeout=timeout)
@@ -74,7 +78,7 @@ def promote(flags: PromoteFlags) -> int:
         lambda one, caller: promote_services(
             one,
             caller.settings,
-            PromotedStages(flags.source, flags.target, flags.dry_run),
+            PromotedStages(flags.stages.source, flags.stages.target, flags.dry_run),
             replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
             caller.make_listeners,
         ),

@@ -82,7 +82,7 @@ def run_remove(
     from fabric.app.deploy.remove import remove as remove_services
     from fabric.cli.consent import build_confirmation, build_word_prompt
     from fabric.cli.perform import Caller, Order, Outlets, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     outlets = Outlets(flags.removal.events, logs=flags.removal.logs, otlp=flags.removal.otlp)

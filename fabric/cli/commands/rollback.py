@@ -70,7 +70,7 @@ def rollback(flags: RollbackFlags) -> int:
     from fabric.app.deploy.rollback import rollback as go_back
     from fabric.cli.consent import build_word_prompt
     from fabric.cli.perform import Order, Outlets, build_question_request, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     environment = flags.with_current_environment

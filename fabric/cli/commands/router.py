@@ -163,7 +163,7 @@ class RouterRestoreFlags(Struct, frozen=True):
 def request_of(command: str, flags: RouterFlags, lock_timeout: str = "0") -> "RouterRequest":
     from fabric.app.request import Where, parse_params
     from fabric.app.router.scope import RouterRequest
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     where = Where(flags.config, stage=flags.stage, params=parse_params(flags.params))
     return RouterRequest(f"router {command}", where, parse_seconds("--lock-timeout", lock_timeout))
@@ -286,7 +286,7 @@ def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
 
 def _shift_in_steps(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.steps import StepPlan, shift_dns_in_steps
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     if flags.percent is not None:
         raise click.UsageError("--percent cannot be combined with --steps")

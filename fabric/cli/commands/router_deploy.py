@@ -107,7 +107,7 @@ def _deploy_targets(flags: RouterDeployFlags, request: "Request", caller: "Calle
     from fabric.app.deploy.deploy import deploy as deploy_services
     from fabric.app.plan import PlanOptions, plan
     from fabric.app.router.deploy import deploy_targets, plan_targets
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.consent.lock_timeout)
 

@@ -117,7 +117,7 @@ def sweep(flags: SweepFlags) -> int:
     from fabric.app.request import Execution
     from fabric.cli.consent import build_confirmation
     from fabric.cli.perform import Caller, Order, build_question_request, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     older_than = parse_seconds("--older-than", flags.older_than) if flags.older_than else None
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)

@@ -66,7 +66,7 @@ def build_state_request(
     command: str, record: RecordFlags, lock_timeout: str = "0"
 ) -> "StateRequest":
     from fabric.app.state.scope import StateRequest
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", lock_timeout)
     return StateRequest(

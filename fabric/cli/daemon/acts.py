@@ -17,7 +17,7 @@ from fabric.cli.start import get_command_start
 from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from fabric.daemon.server.hosts import normalize_host
 from fabric.daemon.server.keys import KeyDigest, hash_server_key, parse_server_keys
 from fabric.model.distribution import MODULES, Extra
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.time_spans import parse_seconds
-from fabric.system.disk import read_bytes
+from fabric.model.time.time_spans import parse_seconds
+from fabric.system.files.disk import read_bytes
 from fabric.system.optional_packages import find_missing_modules, install_command
 
 PREFIX_VARIABLE = "FABRIC_DAEMON_CACHE_PREFIX"

@@ -27,7 +27,7 @@ from fabric.cli.picker.state import (
 from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.cli.start import get_command_start
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import write_all
+from fabric.system.files.disk import write_all
 from fabric.views.style import Style
 
 # More than these are scrolled through.

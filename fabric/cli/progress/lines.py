@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from fabric.cli.screen import escape_for_terminal, give_up
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskOutput, TaskStarted
+from fabric.model.runs.events import RunStarted, Stamped, TaskEnded, TaskOutput, TaskStarted
 from fabric.views.board import format_outcome_line
 from fabric.views.messages import format_run_event
 from fabric.views.style import Style

@@ -16,9 +16,9 @@ from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.manifest import VERSION
-from fabric.model.amounts import format_count
-from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError
+from fabric.model.runs.events import RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.model.text.amounts import format_count
 from fabric.system.clock import Clock
 from fabric.system.traceparent import place_said
 from fabric.system.tracing import ROOM, SpanExport, is_wanted

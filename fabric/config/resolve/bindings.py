@@ -22,8 +22,8 @@ from fabric.model.late_values import (
 )
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind, NamedLookup
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
-from fabric.model.spelling import find_nearest, suggest_spelling
+from fabric.model.secrets.secrecy import REDACTED, is_arn, is_secret_name
+from fabric.model.text.spelling import find_nearest, suggest_spelling
 
 MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.

@@ -20,7 +20,7 @@ from fabric.config.yaml.nodes import (
 from fabric.config.yaml.read import read_flag
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _OVERLAID = ("provider", "backend", "env", "params", "defaults", "extensions")
 _WILD = "*?["

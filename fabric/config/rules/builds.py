@@ -21,7 +21,7 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.command_runtimes import (
+from fabric.model.builds.command_runtimes import (
     PresetName,
     can_build,
     has_file_handler,

@@ -32,7 +32,7 @@ from fabric.config.yaml.syntax import format_excerpt, has_binding
 from fabric.model.backends import BACK_ENDS, BackendKind, back_end_facts
 from fabric.model.catalog import PROVIDER_IDS, find_provider_facts, is_known_provider
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 PRODUCTION = ("prod", "production", "live")
 _NAMED = ("functions", "layers", "resources", "addons", "workflows", "secrets")

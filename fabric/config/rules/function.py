@@ -25,7 +25,7 @@ from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 PYTHON_SUFFIXES = (".py",)

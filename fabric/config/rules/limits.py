@@ -22,6 +22,7 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.builds.command_runtimes import is_command_runtime
 from fabric.model.catalog import (
     FUNCTION_NAME,
     PROVIDERS,
@@ -30,11 +31,10 @@ from fabric.model.catalog import (
     find_provider_facts,
     format_provider_title,
 )
-from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.late_values import find_late_names
 from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -313,7 +313,7 @@ def _check_time_zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     zone = read.read_text(node, "timezone")
     if not zone:
         return
-    from fabric.model.time_zones import TIME_ZONES  # few configs name one
+    from fabric.model.time.time_zones import TIME_ZONES  # few configs name one
 
     if zone not in TIME_ZONES:
         message = f"unknown time zone `{format_excerpt(zone)}` of {planned.title}"

@@ -21,7 +21,7 @@ from fabric.config.yaml.nodes import (
 from fabric.config.yaml.read import encode_canonical, read_text
 from fabric.model.backends import BackendKind
 from fabric.model.problems import Problem
-from fabric.model.secrecy import PRIVATE_NAMES
+from fabric.model.secrets.secrecy import PRIVATE_NAMES
 
 CODE = "config/not-trusted"
 HINT = "start the server with --trust-bodies to allow this"

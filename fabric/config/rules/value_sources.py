@@ -31,7 +31,7 @@ from fabric.model.late_values import (
     late_value_problem,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 _FREE = frozenset({"env", "params"})
 # Of the entries of these, the keys that may; in a function nothing else may stand late.

@@ -17,7 +17,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.command_runtimes import PresetName
+from fabric.model.builds.command_runtimes import PresetName
 from fabric.model.names import CACHED_EVENTS, StepEvent
 
 LOADERS = (

@@ -35,7 +35,7 @@ from fabric.config.yaml.read import read_as
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.late_values import find_late_names, late_value_problem
 from fabric.model.problems import Problem
-from fabric.model.spelling import find_nearest, suggest_spelling
+from fabric.model.text.spelling import find_nearest, suggest_spelling
 
 Path: TypeAlias = tuple[str, ...]
 # Functions have the most keys.

@@ -20,7 +20,7 @@ from fabric.config.schema.shapes import (
 from fabric.config.schema.stacks import STACKS
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS, is_known_provider
-from fabric.model.routing import ROUTER_BACK_ENDS
+from fabric.model.routing.routing import ROUTER_BACK_ENDS
 
 _PART = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOSTNAME = Text(

@@ -16,7 +16,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED, TRIGGER
-from fabric.model.image_names import IMAGE_PATTERN
+from fabric.model.builds.image_names import IMAGE_PATTERN
 
 FUNCTION_NAME = Text(
     match_whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"

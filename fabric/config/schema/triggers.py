@@ -18,8 +18,8 @@ from fabric.config.schema.shapes import (
     Text,
     match_whole,
 )
-from fabric.model.cors import CORS_KEYS
-from fabric.model.mapped_events import INTEGRATION
+from fabric.model.calls.cors import CORS_KEYS
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.names import TriggerKind
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")

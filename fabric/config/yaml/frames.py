@@ -6,7 +6,7 @@ from typing import Protocol
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.model.problems import Problem
-from fabric.model.secrecy import REDACTED, redact_userinfo
+from fabric.model.secrets.secrecy import REDACTED, redact_userinfo
 
 MAX_LINES = 200_000
 _WIDTH = 100

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from fabric.config.yaml.syntax import format_excerpt, has_binding, has_unread_reference
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
-from fabric.model.secrecy import REDACTED
+from fabric.model.secrets.secrecy import REDACTED
 
 Value: TypeAlias = str | int | float | bool | None
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from fabric.app.settings import STAGE_NAME
 from fabric.model.problems import FabricError
 from fabric.ownership import is_ours
-from fabric.system.disk import read_bytes, remove, sweep, write_atomic
+from fabric.system.files.disk import read_bytes, remove, sweep, write_atomic
 
 # Answers live for minutes: what so many other caches came after has none of ours any more.
 MOST_CACHES = 16

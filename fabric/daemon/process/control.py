@@ -27,9 +27,9 @@ from fabric.daemon.process.running import (
     lock_path,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.system.pid_lock import read_holder
-from fabric.system.process_identity import is_surely_alive
-from fabric.system.rotating_log import open_log, read_last_lines
+from fabric.system.files.pid_lock import read_holder
+from fabric.system.files.rotating_log import open_log, read_last_lines
+from fabric.system.process.process_identity import is_surely_alive
 
 _LINES = 12
 _LOOK = 0.02

@@ -20,8 +20,8 @@ from fabric.daemon.process.running import AlreadyRunningError, StartNote
 from fabric.daemon.process.serving import ServeTools
 from fabric.daemon.process.signal_queue import listen_for_signals
 from fabric.model.problems import FabricError
-from fabric.system.disk import write_all
-from fabric.system.rotating_log import RotatingLog
+from fabric.system.files.disk import write_all
+from fabric.system.files.rotating_log import RotatingLog
 
 
 class _Notes:

@@ -10,7 +10,7 @@ from fabric.daemon.process.running import RunningDaemon, hold_life_lock, tell
 from fabric.daemon.process.serving import ServeTools, serve
 from fabric.manifest import VERSION
 from fabric.system.clock import stamp
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 
 
 def run_daemon(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:

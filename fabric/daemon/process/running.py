@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import make_private, remove, write_atomic
-from fabric.system.pid_lock import LifeLock, read_holder
-from fabric.system.process_identity import Process
+from fabric.system.files.disk import make_private, remove, write_atomic
+from fabric.system.files.pid_lock import LifeLock, read_holder
+from fabric.system.process.process_identity import Process
 
 
 class RunningDaemon(Struct, frozen=True):

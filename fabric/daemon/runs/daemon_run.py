@@ -6,10 +6,10 @@ from msgspec import Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from fabric.model.events import RunEnded, Stamped
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report, make_failure_report
+from fabric.model.runs.events import RunEnded, Stamped
 from fabric.views.report_json import encode_report
 
 

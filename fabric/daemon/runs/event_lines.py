@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.engine.listeners.journal import encode_journal_line
-from fabric.model.events import EVENT_NAMES, RunEnded, Stamped
+from fabric.model.runs.events import EVENT_NAMES, RunEnded, Stamped
 
 _LAST = EVENT_NAMES[RunEnded]
 

@@ -17,8 +17,8 @@ from fabric.daemon.runs.event_lines import (
     encode_stamped_event,
     read_events,
 )
-from fabric.model.events import RunEnded, Stamped, TaskEnded
-from fabric.system.disk import write_all
+from fabric.model.runs.events import RunEnded, Stamped, TaskEnded
+from fabric.system.files.disk import write_all
 
 BEAT_SECONDS = 10.0
 # So many events of a run are kept in memory, and so much of them; those before are read from its

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.model.problems import FabricError
 from fabric.ownership import is_ours
-from fabric.system.disk import make_folder, read_bytes, write_atomic
-from fabric.system.process_identity import Mark, build_this_mark, is_mark_alive
+from fabric.system.files.disk import make_folder, read_bytes, write_atomic
+from fabric.system.process.process_identity import Mark, build_this_mark, is_mark_alive
 
 KEPT_RUNS = 500
 KEPT_DAYS = 14

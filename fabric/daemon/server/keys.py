@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from fabric.daemon.http_types import Right
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 
 _READ = "read:"
 # What a header can carry without being changed on its way.
@@ -67,8 +67,7 @@ def parse_server_keys(text: str, file: str) -> tuple[KeyDigest, ...]:
         else:
             where = Place(file, number)
             problems.append(Problem("input/bad-key", "invalid key in this line", _HINT, where))
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     if not found:
         hint = "add one key per line (`read:<key>` for a read-only key)"
         raise FabricError(Problem("input/no-keys", f"no keys found in `{file}`", hint, Place(file)))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fabric.daemon.http_types import Right
-from fabric.system.randomness import Chance
+from fabric.system.crypto.randomness import Chance
 
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 1000

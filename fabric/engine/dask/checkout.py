@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fabric.model.hashing import hash_bytes
 from fabric.remote.snapshots import Snapshot, SnapshotFile
-from fabric.system.disk import make_folder
+from fabric.system.files.disk import make_folder
 
 # mtime_ns, ctime_ns, size, inode and mode: what a write cannot leave as it was.
 _Stat = tuple[int, int, int, int, int]

@@ -27,10 +27,10 @@ from fabric.engine.dask.sending import SharedStore, SnapshotSender, UploadedSnap
 from fabric.engine.dask.worker_side import with_contents
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.background_uploads import describe_error
-from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
+from fabric.model.text.amounts import format_count
 from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
 from fabric.runtimes.recorded_inputs import look_ups_hold
 from fabric.system.clock import Clock

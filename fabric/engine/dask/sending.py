@@ -30,7 +30,7 @@ from fabric.remote.snapshots import (
 )
 from fabric.runtimes.globs import PRUNED
 from fabric.system.clock import Clock
-from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.files.disk import make_folder, read_bytes, write_atomic
 
 # Installed packages are no sources, but builds look into them.
 _LEFT_OUT_FOLDERS = PRUNED - {"node_modules"}

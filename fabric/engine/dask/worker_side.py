@@ -16,8 +16,8 @@ from fabric.engine.dask.messages import (
 )
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.shared.background_uploads import describe_error
-from fabric.model.amounts import format_count
 from fabric.model.problems import Problem
+from fabric.model.text.amounts import format_count
 from fabric.remote.contract import CarrierError
 from fabric.remote.snapshots import store_bytes
 from fabric.runtimes.contract import Built, BuiltFile

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from fabric.model.events import Stamped, TaskEnded, TaskStarted
-from fabric.system.new_files import write_named
+from fabric.model.runs.events import Stamped, TaskEnded, TaskStarted
+from fabric.system.files.new_files import write_named
 
 
 class Profile:

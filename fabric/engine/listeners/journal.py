@@ -9,10 +9,10 @@ from typing import IO
 
 from msgspec.structs import asdict
 
-from fabric.model.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
 from fabric.model.problems import FabricError
 from fabric.model.report import encode_problem
-from fabric.system.disk import check_no_links, make_folder, write_all, write_problem
+from fabric.model.runs.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
+from fabric.system.files.disk import check_no_links, make_folder, write_all, write_problem
 
 _KEPT = 20
 _TOGETHER = 200

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable
 from typing import Protocol
 
-from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.model.runs.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.model.task_id import name_of
 from fabric.system.tracing import FinishedSpan, SpanPlace, derive_root_place, place_below
 

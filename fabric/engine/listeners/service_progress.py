@@ -5,7 +5,7 @@ from msgspec import Struct, field
 from fabric.engine.bus import RunInfo
 from fabric.graph.critical_path import compute_tails
 from fabric.graph.service_order import compute_levels, list_ties
-from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.model.runs.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.task_id import parse_task_kind
 from fabric.views.board import Board, RunningTask, ServiceRow
 

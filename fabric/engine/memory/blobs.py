@@ -14,7 +14,7 @@ from fabric.engine.memory.memo import Memo
 from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 SMALL = 64 << 10
 PREFIX = "b:"

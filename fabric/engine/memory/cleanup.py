@@ -16,7 +16,7 @@ from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest
 from fabric.model.problems import FabricError
 from fabric.runtimes.commands.build_caches import KeptFolder, delete_kept_folder, list_kept_folders
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 _INDEXES = "files-*.bin"
 _KEPT = re.compile(r"[0-9a-f]{16}\.bin(\.warm|\.pieces|\.graph)?")

@@ -4,7 +4,7 @@ import contextlib
 
 from fabric.engine.memory.memo import SealedPath
 from fabric.model.problems import FabricError
-from fabric.system.disk import write_atomic
+from fabric.system.files.disk import write_atomic
 
 KEEP_BYTES = 5 << 30
 KEEP_SECONDS = 90 * 86_400

@@ -14,8 +14,8 @@ from typing import Any
 from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.memo import KEYS, SIZES, STAMP, compute_key_range
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
-from fabric.system.file_systems import is_network
+from fabric.system.files.disk import is_strange, make_folder, make_private_file, write_atomic
+from fabric.system.files.file_systems import is_network
 
 _DAMAGED = b""
 _RAW = 1  # diskcache's MODE_RAW

@@ -18,7 +18,7 @@ from fabric.runtimes.contract import FileRows
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.recorded_inputs import Probe, place
 from fabric.system.clock import read_file_time_ns
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 if TYPE_CHECKING:
     from fabric.runtimes.file_rows import Rows

@@ -14,7 +14,7 @@ from struct import pack
 from fabric.cache_seal import SEAL_BYTES, CacheSeal
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.ownership import has_our_stat
-from fabric.system.disk import write_atomic
+from fabric.system.files.disk import write_atomic
 
 SUFFIX = ".pieces"
 _NUMBER_BYTES = 8

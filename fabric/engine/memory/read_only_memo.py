@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.memo import KEYS, SIZES, NoMemo, compute_key_range
 from fabric.model.problems import Problem
-from fabric.system.disk import is_strange
+from fabric.system.files.disk import is_strange
 
 # Plain text keys to plain bytes, as the memo writes them.
 _ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"

@@ -1,13 +1,13 @@
-"""Task traces, newest first, stored in the memo under the stable task name."""
+"""Task traces, newest first, stored in the memo under the stable task name; and durations."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.trace_rows import encode_traces, read_traces
 from fabric.graph.traces import Trace
@@ -151,3 +151,48 @@ class RemoteResults(Struct, frozen=True):
 
 
 NOTHING = RemoteResults()
+
+
+# What was not run for longest is forgotten first.
+_KEPT_DURATIONS = 50_000
+
+
+class Durations:
+    """Durations of tasks without traces, such as deploys: estimates only.
+
+    They are one record for a project, read on first use.
+    """
+
+    def __init__(self, memo: Memo, project: str) -> None:
+        self._memo = memo
+        self._key = f"d:{project}"
+        self._fresh: dict[str, int] = {}
+        self._stored: Mapping[str, int] | None = None
+        self._lock = threading.Lock()
+
+    def ms(self, task_id: TaskId) -> int | None:
+        with self._lock:
+            if self._stored is None:
+                self._stored = self._read()
+            return self._fresh.get(task_id, self._stored.get(task_id))
+
+    def note(self, task_id: TaskId, ms: int) -> None:
+        with self._lock:
+            self._fresh[task_id] = ms
+
+    def rows(self) -> dict[str, bytes]:
+        """Return the record to write; nothing if no duration was added."""
+        with self._lock:
+            if not self._fresh:
+                return {}
+            older = {name: ms for name, ms in self._read().items() if name not in self._fresh}
+            both = [*older.items(), *self._fresh.items()][-_KEPT_DURATIONS:]
+            self._stored, self._fresh = dict(both), {}
+        return {self._key: json.dumps(dict(both), separators=(",", ":")).encode()}
+
+    def _read(self) -> dict[str, int]:
+        try:
+            found = json.loads(self._memo.get_bytes(self._key) or b"{}")
+            return convert(found, dict[str, int])
+        except (ValueError, RecursionError):
+            return {}

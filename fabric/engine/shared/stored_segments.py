@@ -14,7 +14,7 @@ from fabric.engine.memory.memo import SHARED
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError
-from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.files.disk import make_folder, read_bytes, write_atomic
 
 _ASKED = "asked"
 # What was found for a commit is good for so long, and that nobody answered for so long.

@@ -20,7 +20,7 @@ from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import TaskInputs
 from fabric.stage_zero import MovedFiles
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.files.disk import make_folder, write_atomic
 
 # Beyond this, a folder's time stands for the names that are absent in it.
 _FEW = 64

@@ -16,7 +16,7 @@ from fabric.engine.shortcuts.last_run import FinishedRun, LastRun, Owners, group
 from fabric.engine.shortcuts.packing import pack_info, unpack_info
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 _SUFFIX = ".warm"
 _FIELDS = 9

@@ -24,7 +24,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import read_file_time_ns
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
 _FIELDS = 11

@@ -37,7 +37,7 @@ from fabric.importing.web.worker_bindings import (
     put_variable,
 )
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import redact_shapes
+from fabric.model.secrets.secrecy import redact_shapes
 
 _PROVIDER = "edge1-workers"
 _RUNTIME = "nodejs22.x"

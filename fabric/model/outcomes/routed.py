@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fabric.model.outcomes.deployed import ServiceEnd, TaskCounts
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.routing import (
+from fabric.model.routing.routing import (
     EndpointShare,
     RouterAction,
     RouterPart,

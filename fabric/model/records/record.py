@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 

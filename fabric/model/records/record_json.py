@@ -16,7 +16,7 @@ from fabric.model.records.record_document import (
     encode_record,
     record_read,
 )
-from fabric.model.validation_message import describe_misfit
+from fabric.model.text.validation_message import describe_misfit
 
 
 class CorruptRecordError(FabricError):

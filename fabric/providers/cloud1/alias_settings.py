@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.core.client import (

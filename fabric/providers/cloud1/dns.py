@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import (
+from fabric.model.routing.routing import (
     DesiredRouting,
     EndpointShare,
     RouterAction,

@@ -1,7 +1,12 @@
 """The desired Route 53 records: one weighted record set per endpoint."""
 
 from fabric.model.hashing import hash_fields
-from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
+from fabric.model.routing.routing import (
+    DesiredRouting,
+    EndpointShare,
+    RouterPart,
+    RouterResource,
+)
 
 _LETTERS = 8
 # A reference has room for 64 letters in all.

@@ -10,14 +10,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.cors import Cors
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
-from fabric.model.concurrency import format_settings, parse_concurrency
-from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
-from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
 from fabric.model.task import Pairs
+from fabric.model.text.spelling import suggest_spelling
 from fabric.providers.cloud1.core.function_settings import STANDARD_STORAGE
 from fabric.providers.cloud1.core.permissions import Arn
 from fabric.providers.cloud1.core.policies import (
@@ -450,7 +450,7 @@ def _find_scaling_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 def _find_zone_faults(zone: str) -> Iterator[tuple[str, str, str]]:
-    from fabric.model.time_zones import TIME_ZONES  # few configs name one
+    from fabric.model.time.time_zones import TIME_ZONES  # few configs name one
 
     if zone not in TIME_ZONES:
         why = f"has a schedule of `{SCALING}` with the unknown time zone `{zone}`"

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint, refuse_plain
 from fabric.providers.core.http_calls import (
     ProviderCall,
@@ -19,10 +19,7 @@ from fabric.providers.core.http_calls import (
     send_with_token,
 )
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.disk import read_bytes
-from fabric.system.http_client import Http, HttpRequest
-from fabric.system.retry import TransientError
-from fabric.system.signed_tokens import (
+from fabric.system.crypto.signed_tokens import (
     AccountKey,
     Bearer,
     IssuedToken,
@@ -32,6 +29,9 @@ from fabric.system.signed_tokens import (
     parse_token,
     read_account_key,
 )
+from fabric.system.files.disk import read_bytes
+from fabric.system.http.http_client import Http, HttpRequest
+from fabric.system.retry import TransientError
 
 T = TypeVar("T")
 FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"

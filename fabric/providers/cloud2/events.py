@@ -9,10 +9,10 @@ from urllib.parse import quote
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError
-from fabric.model.sample_events import sample_event
 from fabric.providers.cloud2.client import DISABLED, RUN, SCHEDULER, build_cloud2_call
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.core.errors import RefusedCallError, ignore_missing

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabric.model.image_names import CODE_FOLDER
+from fabric.model.builds.image_names import CODE_FOLDER
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call

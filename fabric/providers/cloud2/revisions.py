@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.source import ENTRY_POINT, RUNTIMES
@@ -344,9 +344,7 @@ def _build_sizes(order: FunctionOrder, own: Cloud2Settings) -> JsonObject:
 
 def refuse_order(order: FunctionOrder) -> None:
     """Raise for an unsupported order before any API call: variable values are first known here."""
-    problems = tuple(_find_misfits(order))
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(_find_misfits(order))
 
 
 def _find_misfits(order: FunctionOrder) -> Iterator[Problem]:

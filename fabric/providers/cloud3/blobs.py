@@ -11,12 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.client import Cloud3Call, Cloud3Work, build_versioned_call
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
-from fabric.system.http_client import HttpReply, HttpRequest
+from fabric.system.crypto.shared_key import Objstore3Account, sign_request
+from fabric.system.http.http_client import HttpReply, HttpRequest
 from fabric.system.retry import TransientError
-from fabric.system.shared_key import Objstore3Account, sign_request
 
 T = TypeVar("T")
 STORAGE_VERSION = "2023-05-01"

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.tokens import Cloud3Identity, request_token
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
@@ -28,9 +28,9 @@ from fabric.providers.core.triggers import shorten_name
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
 from fabric.system.clock import SystemClock
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.crypto.signed_tokens import RequestedToken, StoredToken
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
-from fabric.system.signed_tokens import RequestedToken, StoredToken
 
 T = TypeVar("T")
 TITLE = "Azure"

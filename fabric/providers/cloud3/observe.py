@@ -22,7 +22,7 @@ from fabric.model.observed import (
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import (
     Quoted,
@@ -40,7 +40,7 @@ from fabric.providers.core.http_calls import (
 from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 Row: TypeAlias = Mapping[str, Json]
 _LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404

@@ -15,7 +15,7 @@ from fabric.providers.cloud3.client import (
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import decode_reply
 from fabric.providers.core.whole_service import wait_until_ready
-from fabric.system.http_client import HttpReply
+from fabric.system.http.http_client import HttpReply
 from fabric.system.retry import TransientError
 
 _WORDS = {"Succeeded": "ready", "InProgress": "in progress"}

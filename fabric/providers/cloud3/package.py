@@ -14,7 +14,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.cloud3.blobs import PackageRow
 from fabric.providers.cloud3.client import Cloud3Settings
@@ -30,6 +30,7 @@ from fabric.providers.core.sources import (
     read_memory,
     read_timeout,
     require_module,
+    split_variables,
 )
 from fabric.providers.core.whole_service import (
     SharedEnvironment,
@@ -121,7 +122,7 @@ def plan_package(
         instances=own.maximum_instances,
     )
     owner = WholeOwner(address.service, address.stage)
-    secret, plain = _split_variables(orders)
+    secret, plain = split_variables(orders)
     said: JsonObject = {
         "functions": [
             {**build_handler_settings(one, address.provider_id, runtime.language), "folder": place}
@@ -175,18 +176,6 @@ def choose_memory(asked: Sequence[int]) -> int:
     """Choose the smallest size of an instance that is sufficient for each function."""
     most = max(asked, default=0)
     return next((size for size in MEMORY if size >= (most or _DEFAULT_MEMORY)), MEMORY[-1])
-
-
-def _split_variables(
-    orders: Sequence[FunctionOrder],
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the secret variables and the others."""
-    secret = {name for one in orders for name in one.secret}
-    merged = {name: value for one in orders for name, value in one.env.reveal()}
-    return (
-        {name: value for name, value in merged.items() if name in secret},
-        {name: value for name, value in sorted(merged.items()) if name not in secret},
-    )
 
 
 def _list_folders(orders: Sequence[FunctionOrder], runtime: AppRuntime) -> list[str]:
@@ -265,30 +254,27 @@ def _list_code(
     orders: Sequence[FunctionOrder], runtime: AppRuntime
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield path, content and attributes of the functions' files."""
-    found: dict[str, tuple[str, bytes]] = {}
+    owners: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
     for order, folder in zip(orders, _list_folders(orders, runtime), strict=True):
         with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
             require_module(order, runtime.language, archive.namelist())
             for entry in sorted(archive.infolist(), key=lambda one: one.filename):
                 path, content = f"{_OWN}/{folder}/{entry.filename}", archive.read(entry)
-                if path in found:
-                    _refuse_conflict(order, entry.filename, found[path], content)
-                    continue
-                found[path] = order.name, content
-                yield path, content, entry.external_attr
+                if path not in contents:
+                    owners[path], contents[path] = order.name, content
+                    yield path, content, entry.external_attr
+                elif contents[path] != content:
+                    raise FabricError(_conflict_problem(order, entry.filename, owners[path]))
 
 
-def _refuse_conflict(
-    order: FunctionOrder, name: str, first: tuple[str, bytes], content: bytes
-) -> None:
-    if first[1] == content:
-        return
+def _conflict_problem(order: FunctionOrder, name: str, owner: str) -> Problem:
     message = (
-        f"function `{order.name}`: its archive has another `{name}` than that of `{first[0]}`, "
+        f"function `{order.name}`: its archive has another `{name}` than that of `{owner}`, "
         "and the Python functions of an app share their modules"
     )
     hint = "rename one of the modules, or move one function to another service"
-    raise FabricError(Problem("deploy/unfit-archive", message, hint))
+    return Problem("deploy/unfit-archive", message, hint)
 
 
 def _pack(texts: Mapping[str, str], code: Iterable[tuple[str, bytes, int]]) -> bytes:

@@ -6,7 +6,7 @@ from functools import partial
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.client import (
     APP,
     MANAGEMENT,
@@ -60,8 +60,8 @@ from fabric.providers.core.whole_service import (
 )
 from fabric.providers.core.work import CallScope
 from fabric.system.clock import SystemClock
-from fabric.system.http_client import Http
-from fabric.system.signed_tokens import StoredToken
+from fabric.system.crypto.signed_tokens import StoredToken
+from fabric.system.http.http_client import Http
 
 _TENANT, _CLIENT, _SECRET = "CLOUD3_TENANT_ID", "CLOUD3_CLIENT_ID", "CLOUD3_CLIENT_SECRET"
 _SUBSCRIPTION, _GROUP = "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"

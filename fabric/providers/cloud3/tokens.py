@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
-from fabric.system.disk import read_bytes
-from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.signed_tokens import RequestedToken, parse_token
+from fabric.model.secrets.secret import Secret
+from fabric.system.crypto.signed_tokens import RequestedToken, parse_token
+from fabric.system.files.disk import read_bytes
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 
 LOGIN = "https://login.microsoftonline.com"
 LOGS_AUDIENCE = "https://api.loganalytics.io"

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.core.errors import (
     Judged,
@@ -24,7 +24,7 @@ from fabric.providers.core.errors import (
 from fabric.providers.core.http_calls import ProviderCall, decode_reply, open_provider_http
 from fabric.providers.core.work import ApiWork
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.sample_events import sample_event
 from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.settings import LIVE
 from fabric.providers.core.payloads import format_json

@@ -12,7 +12,7 @@ from msgspec import Struct
 from fabric.model.catalog import DeployUnit
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud4.client import (
     AccessKey,
     Cloud4Api,

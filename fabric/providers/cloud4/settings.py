@@ -5,7 +5,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from fabric.model.hosts import is_name_in_host
+from fabric.model.routing.hosts import is_name_in_host
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.ownership import FunctionOwner, RegionalPlace
 from fabric.providers.core.triggers import format_resource_name, shorten_name

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.task import Pairs
 from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.settings import (
@@ -272,9 +272,7 @@ def read_memory_setting(settings: Pairs) -> int:
 
 def refuse_order(order: FunctionOrder) -> None:
     """Raise for an unsupported order before any API call: variable values are first known here."""
-    problems = tuple(_find_misfits(order))
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(_find_misfits(order))
 
 
 def refuse_source(order: FunctionOrder, source: bytes) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import (
     RefusedCallError,
     ignore_missing,
@@ -36,8 +36,8 @@ from fabric.providers.whisk.client import (
 from fabric.providers.whisk.deployer import WhiskFunctions, build_operations
 from fabric.providers.whisk.documents import find_whisk_runtime
 from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
-from fabric.system.http_client import Http
-from fabric.system.urls import is_plain
+from fabric.system.http.http_client import Http
+from fabric.system.http.urls import is_plain
 
 T = TypeVar("T")
 _NAMESPACES_PATH = "/v2/functions/namespaces"

@@ -6,10 +6,10 @@ from functools import partial
 
 from msgspec import Struct
 
-from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.routing.hosts import extract_host, is_name_in_host
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import (
     RefusedCallError,
     ignore_missing,

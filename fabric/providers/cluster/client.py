@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import format_generic_hint
-from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import ChildTalk
+from fabric.system.process.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.process.child_protocol import ChildTalk
 
 TOOL = "kubectl"
 _LIMITS = Limits(seconds=120, stdout=256_000_000)

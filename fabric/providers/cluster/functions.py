@@ -8,8 +8,8 @@ from math import ceil
 
 from msgspec import Struct
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.problems import FabricError, Problem
-from fabric.model.sample_events import sample_event
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.archives import (
     build_archive_maps,

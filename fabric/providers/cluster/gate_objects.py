@@ -57,7 +57,8 @@ def build_gate_objects(
         return ()
     names = {one.name for one in functions}
     seconds = {
-        name: _read_timeout(there.get(_format_deployment_key(address, name))) for name in names
+        name: _read_timeout(there.get(f"Deployment/{build_object_name(address, name)}"))
+        for name in names
     }
     files = (*_list_code_files(), ("routes.json", _build_routes(address, functions, seconds)))
     digest = hash_fields(part for pair in files for part in pair)
@@ -114,10 +115,6 @@ def _read_timeout(deployment: KubeObject | None) -> int:
             if read_text_at(row, "name") == "FABRIC_SAID":
                 return count_at(json.loads(read_text_at(row, "value") or "{}"), "seconds")
     return 0
-
-
-def _format_deployment_key(address: DeploymentAddress, function: str) -> str:
-    return f"Deployment/{build_object_name(address, function)}"
 
 
 def _build_metadata(address: DeploymentAddress, mark: str) -> KubeObject:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fabric.model.image_names import require_reference
+from fabric.model.builds.image_names import require_reference
 from fabric.providers.cluster.applying import ClusterWork
 from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import FunctionOrder

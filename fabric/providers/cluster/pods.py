@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from fabric.model.image_names import CODE_FOLDER
+from fabric.model.builds.image_names import CODE_FOLDER
 from fabric.providers.cluster.archives import format_file_key, format_part_key
 from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import (

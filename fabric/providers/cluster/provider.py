@@ -33,7 +33,7 @@ from fabric.providers.core.deployer import GuardedDeployer, Operations
 from fabric.providers.core.provider import CommandEnvironment, Provider, ProviderContext
 from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.core.work import CallScope
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 if TYPE_CHECKING:
     from fabric.system.registries.push import Registries

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem, raise_if_any
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.gate_objects import build_gate_objects
 from fabric.providers.cluster.objects import (
@@ -65,9 +65,7 @@ def _refuse_taken(
     """Raise if another Ingress has these paths, with or without a gateway."""
     known = there.get(format_key(wanted)) if wanted else None
     if wanted and not _has_all_routes(known, wanted):
-        problems = tuple(_find_taken_routes(wanted, work.tool.ingresses()))
-        if problems:
-            raise FabricError(*problems)
+        raise_if_any(_find_taken_routes(wanted, work.tool.ingresses()))
 
 
 def _bring_up_gate(

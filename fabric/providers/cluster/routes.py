@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.model.cors import encode_cors
+from fabric.model.calls.cors import encode_cors
 from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.objects import (
     KubeObject,

@@ -27,7 +27,7 @@ from fabric.providers.core.payloads import (
 from fabric.providers.core.provider import CommandEnvironment
 from fabric.providers.core.redaction import Redaction, build_redaction
 from fabric.providers.core.triggers import build_function_endpoint, choose_function_name
-from fabric.system.bounded_process import Overheard
+from fabric.system.process.bounded_process import Overheard
 
 
 class Command(UnqueriedDeployer, frozen=True):

@@ -14,7 +14,7 @@ from msgspec import json as typed_json
 from fabric.model.catalog import FUNCTION_SETTINGS
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.records.record_document import list_trigger_documents
-from fabric.model.secrecy import REDACTED, is_secret_name
+from fabric.model.secrets.secrecy import REDACTED, is_secret_name
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import format_json

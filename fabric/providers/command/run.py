@@ -14,12 +14,15 @@ from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.payloads import DOCUMENTS, WORDS
 from fabric.providers.core.provider import CommandEnvironment
 from fabric.providers.core.redaction import Redaction, TalkRedaction
-from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import ChildTalk
-from fabric.system.disk import write_atomic
-from fabric.system.memory_file import build_shown_path, create_memory_file
-from fabric.system.owned_folder import create_owned_folder
-from fabric.system.process_identity import build_children_mark, identify_this_process
+from fabric.system.files.disk import write_atomic
+from fabric.system.files.memory_file import build_shown_path, create_memory_file
+from fabric.system.files.owned_folder import create_owned_folder
+from fabric.system.process.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.process.child_protocol import ChildTalk
+from fabric.system.process.process_identity import (
+    build_children_mark,
+    identify_this_process,
+)
 
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.model.hosts import is_name_in_host
 from fabric.model.problems import ConfigSpot, FabricError, Problem, UntouchedError, replace_problems
+from fabric.model.routing.hosts import is_name_in_host
 from fabric.providers.core.contract import CallContext, FunctionOrder
 from fabric.providers.core.redaction import Redaction, redact_errors
+from fabric.system.http.urls import is_plain, is_web_address
 from fabric.system.retry import TransientError
-from fabric.system.urls import is_plain, is_web_address
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -180,12 +180,8 @@ def attach_error_spot(function: str, trigger: int | None = None) -> Iterator[Non
     except FabricError as error:
         spot = ConfigSpot(function, trigger)
         raise replace_problems(
-            error, (_set_problem_spot(one, spot) for one in error.problems)
+            error, ((one if one.about else replace(one, about=spot)) for one in error.problems)
         ) from error
-
-
-def _set_problem_spot(problem: Problem, spot: ConfigSpot) -> Problem:
-    return problem if problem.about else replace(problem, about=spot)
 
 
 def refuse_without_version(order: FunctionOrder) -> None:

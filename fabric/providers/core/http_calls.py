@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from fabric.model.catalog import format_provider_title
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.retry import RetryPolicy, sleep_interruptibly
-from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest, open_http
 from fabric.system.optional_packages import require_packages
 from fabric.system.retry import Patience, TransientError
 

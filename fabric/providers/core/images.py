@@ -6,10 +6,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.amounts import format_count
-from fabric.model.image_names import require_reference
+from fabric.model.builds.image_names import require_reference
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record
+from fabric.model.text.amounts import format_count
 from fabric.providers.core.contract import CallContext, FunctionOrder
 from fabric.providers.core.serving import SERVER_FOLDER, ServerRuntime
 from fabric.system.registries.images import BaseImage, build_image

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 

@@ -1,7 +1,7 @@
 """The input of a deploy command: variables, and documents as canonical JSON texts. No effects."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fabric.model.catalog import find_provider_facts
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
@@ -131,13 +131,9 @@ def _build_trigger_rows(
     return [
         {"function": order.name, **row(trigger)}
         for order in orders
-        for trigger in _parse_triggers(order)
+        for trigger in (json.loads(text) for text in order.triggers)
         if trigger.get("type") == kind
     ]
-
-
-def _parse_triggers(order: FunctionOrder) -> Iterator[Mapping[str, object]]:
-    return (json.loads(text) for text in order.triggers)
 
 
 def _queue(trigger: Mapping[str, object]) -> dict[str, object]:

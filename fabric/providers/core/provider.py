@@ -10,11 +10,11 @@ from msgspec import Struct, ValidationError, convert, field
 
 from fabric.model.catalog import ProviderFacts
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import NO_SECRETS, Secret
+from fabric.model.secrets.secret import NO_SECRETS, Secret
 from fabric.providers.core.contract import Deployer
 from fabric.providers.core.observing import Observer
 from fabric.providers.core.redaction import Redaction, build_redaction
-from fabric.system.bounded_process import Limits
+from fabric.system.process.bounded_process import Limits
 
 if TYPE_CHECKING:
     from fabric.system.registries.credentials import RegistryLogin

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, replace_problems
-from fabric.model.secrecy import (
+from fabric.model.secrets.secrecy import (
     REDACTED,
     is_secret_name,
     redact_credentials,
@@ -19,7 +19,7 @@ from fabric.model.secrecy import (
     redact_userinfo,
     redact_values,
 )
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 
 # Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.

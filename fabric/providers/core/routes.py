@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion
-from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
+from fabric.model.routing.routing import DesiredRouting, RouterAction, RouterPart
 from fabric.providers.core.contract import DeploymentAddress
 
 

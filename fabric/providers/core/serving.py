@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.command_runtimes import is_custom_runtime
+from fabric.model.builds.command_runtimes import is_custom_runtime
 from fabric.model.hashing import hash_fields
 
 # They are data here: what is in them runs in the container alone.

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.command_runtimes import BOOTSTRAP
-from fabric.model.conventions import find_conventions
-from fabric.model.cors import encode_cors
+from fabric.model.builds.command_runtimes import BOOTSTRAP
+from fabric.model.calls.conventions import find_conventions
+from fabric.model.calls.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
@@ -221,3 +221,15 @@ def read_memory(order: FunctionOrder) -> int:
 
 def _count(text: str) -> int:
     return int(text) if text.isdigit() else 0
+
+
+def split_variables(
+    orders: Sequence[FunctionOrder],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the secret variables and the others."""
+    secret = {name for one in orders for name in one.secret}
+    merged = {name: value for one in orders for name, value in one.env.reveal()}
+    return (
+        {name: value for name, value in merged.items() if name in secret},
+        {name: value for name, value in sorted(merged.items()) if name not in secret},
+    )

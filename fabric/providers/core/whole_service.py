@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import ConfigSpot, FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem, raise_if_any
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
@@ -261,8 +261,7 @@ class SharedEnvironment(Struct, frozen=True):
         here."""
         found = self._find_problems([(order.name, order.env.reveal()) for order in orders])
         problems = [problem for _, problem in found]
-        if problems:
-            raise FabricError(*problems)
+        raise_if_any(problems)
 
     def find_unsupported(self, functions: Iterable[FunctionDraft]) -> Iterator[Unsupported]:
         """Check variables with known values; the others are checked before the first call."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
@@ -22,7 +22,7 @@ from fabric.providers.core.http_calls import (
     decode_reply,
 )
 from fabric.providers.core.triggers import format_resource_name, shorten_name
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 T = TypeVar("T")
 _LEFT = re.compile(r"\br=(\d+)\s*;\s*t=(\d+)")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.model.routing import (
+from fabric.model.routing.routing import (
     DesiredRouting,
     RouterAction,
     RouterPart,

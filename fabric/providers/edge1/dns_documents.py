@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from fabric.model.routing import DesiredRouting, EndpointShare
+from fabric.model.routing.routing import DesiredRouting, EndpointShare
 from fabric.providers.edge1.dns_records import (
     BY_WEIGHT,
     CHECK_SECONDS,

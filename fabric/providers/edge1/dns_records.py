@@ -1,7 +1,7 @@
 """The desired records of a router on Cloudflare: a balancer or one plain record. No effects."""
 
 from fabric.model.hashing import hash_fields
-from fabric.model.routing import (
+from fabric.model.routing.routing import (
     WHOLE,
     DesiredRouting,
     EndpointShare,

@@ -3,7 +3,7 @@ to it."""
 
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem, raise_if_any
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
 from fabric.providers.core.sources import TOO_LARGE
@@ -56,8 +56,7 @@ def refuse_variables(order: FunctionOrder) -> None:
         why = f"has {len(pairs)} variables; Cloudflare allows {_VARIABLES}"
         message = f"function `{order.name}` {why}"
         problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 def deploy_function(

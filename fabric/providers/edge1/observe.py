@@ -15,7 +15,7 @@ from fabric.model.observed import (
     convert_to_nanoseconds,
 )
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import convert_call_errors, redact_progress
 from fabric.providers.core.observing import HearLines, LogQuestion, ObservedService

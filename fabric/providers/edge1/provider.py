@@ -7,7 +7,7 @@ from functools import partial
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion, Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.switches import is_on
 from fabric.providers.core.contract import (
     DeploymentAddress,
@@ -23,7 +23,6 @@ from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.assets import find_asset_problems
-from fabric.providers.edge1.binding_checks import find_binding_problems
 from fabric.providers.edge1.client import (
     Edge1Account,
     Edge1Api,
@@ -40,7 +39,11 @@ from fabric.providers.edge1.functions import (
     find_by_mark,
     refuse_variables,
 )
-from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
+from fabric.providers.edge1.limits import (
+    find_binding_problems,
+    find_setting_problems,
+    find_unsupported,
+)
 from fabric.providers.edge1.observe import Edge1Observer
 from fabric.providers.edge1.release import (
     delete_functions,

@@ -17,19 +17,19 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.hosts import extract_host
 from fabric.model.observed import SECOND, TimeWindow
 from fabric.model.problems import FabricError, Problem
+from fabric.model.routing.hosts import extract_host
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.providers.edge1.client import Edge1Account, Edge1Api
 from fabric.providers.edge1.telemetry import Edge1Asking, WorkerLines
-from fabric.system.process import end_child, start_child
+from fabric.system.http.urls import is_loopback
+from fabric.system.http.websocket import WebSocketError, open_websocket
+from fabric.system.process.process import end_child, start_child
 from fabric.system.retry import TransientError
-from fabric.system.urls import is_loopback
-from fabric.system.websocket import WebSocketError, open_websocket
 
 _SECONDS = 10.0
 _READ = 1 << 16

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (

@@ -95,7 +95,7 @@ def build_output(
         *(
             file
             for one in orders
-            for file in _build_function_files(address, one, (table, rules.static))
+            for file in _build_function_files(address, one, table, rules.static)
         ),
     )
 
@@ -119,9 +119,8 @@ def _build_crons(address: DeploymentAddress, orders: Sequence[FunctionOrder]) ->
 
 
 def _build_function_files(
-    address: DeploymentAddress, order: FunctionOrder, shared: tuple[str, StaticFolder]
+    address: DeploymentAddress, order: FunctionOrder, table: str, static: StaticFolder
 ) -> Iterator[BuildFile]:
-    table, static = shared
     below = f"{_OUTPUT}/functions/{build_function_name(address, order.name)}.func"
     yield _build_json_file(f"{below}/{_CONFIG}", _build_settings(address, order))
     yield from (_move_file(below, one) for one in _read_archive_files(order, static))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote
 
-from fabric.model.cors import encode_cors
+from fabric.model.calls.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.triggers import HttpRoute
 

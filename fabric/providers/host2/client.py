@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (

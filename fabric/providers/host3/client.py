@@ -10,13 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import ProviderCall, TokenApi, decode_reply
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
-from fabric.system.http_client import HttpReply
+from fabric.system.http.http_client import HttpReply
 
 if TYPE_CHECKING:
     from fabric.system.registries.push import Registries

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.sample_events import sample_event
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.serving import SERVER_FOLDER, ServerRuntime
@@ -67,7 +67,7 @@ def expand_schedule(schedule: str, zone: str) -> JsonObject:
     minute, hour, day, month, weekday = fields
     named = (minute, hour, day, _number_names(month, _MONTHS, 1), _number_names(weekday, _DAYS, 0))
     numbers = {
-        name: _expand_field(text, ends)
+        name: _expand_field(text, *ends)
         for text, (name, ends) in zip(named, _FIELDS.items(), strict=True)
     }
     # As in cron: of two restricted days one is sufficient.
@@ -80,12 +80,12 @@ def _number_names(field: str, names: Sequence[str], first: int) -> str:
     return field
 
 
-def _expand_field(field: str, ends: tuple[int, int]) -> list[int]:
+def _expand_field(field: str, least: int, most: int) -> list[int]:
     found: set[int] = set()
     for item in field.split(","):
         span, _, step = item.partition("/")
         low, dash, high = span.partition("-")
-        first, last = ends if span == "*" else (int(low), int(high if dash else low))
+        first, last = (least, most) if span == "*" else (int(low), int(high if dash else low))
         found.update(range(first, last + 1, int(step or 1)))
     return sorted(found)
 

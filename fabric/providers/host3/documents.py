@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import attach_error_spot
@@ -27,6 +27,7 @@ from fabric.providers.core.sources import (
     read_memory,
     read_timeout,
     require_module,
+    split_variables,
 )
 from fabric.providers.core.triggers import shorten_name
 from fabric.providers.core.whole_service import (
@@ -146,7 +147,7 @@ def plan_machines(
     runtime = content.runtime
     owner = build_service_owner(address)
     parts = pack_marks((one.name, one.mark) for one in orders)
-    secret, plain = _split_variables(orders)
+    secret, plain = split_variables(orders)
     said = [_build_function_settings(one, runtime) for one in orders]
     config: JsonObject = {
         "image": content.image,
@@ -258,18 +259,6 @@ def _read_archive(
     return tuple(
         MachineFile(f"{_CODE}/{number}/archive.{part:03d}", content[at : at + _PART])
         for part, at in enumerate(range(0, len(content), _PART))
-    )
-
-
-def _split_variables(
-    orders: Sequence[FunctionOrder],
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the secret variables and the others."""
-    secret = {name for one in orders for name in one.secret}
-    merged = {name: value for one in orders for name, value in one.env.reveal()}
-    return (
-        {name: value for name, value in merged.items() if name in secret},
-        {name: value for name, value in sorted(merged.items()) if name not in secret},
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
+from fabric.model.text.amounts import format_count
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import (
     RefusedCallError,

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.errors import (
     convert_refusals,

@@ -1,6 +1,6 @@
 """The desired PowerDNS records: one record set whose answers are chosen by weight."""
 
-from fabric.model.routing import DesiredRouting, RouterPart, RouterResource
+from fabric.model.routing.routing import DesiredRouting, RouterPart, RouterResource
 
 
 def plan_rrset(desired: DesiredRouting) -> tuple[RouterPart, ...]:

@@ -9,9 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.routing.routing import (
+    DesiredRouting,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+    Weights,
+)
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,
@@ -28,7 +34,7 @@ from fabric.providers.core.http_calls import (
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.pdns.desired import format_content, plan_rrset, record_type
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import Patience, retry
 
 # One server that answers at once, or is not well: whoever waits for it has a name to lead.

@@ -11,7 +11,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import (
     Judged,
@@ -27,7 +27,7 @@ from fabric.providers.core.http_calls import (
 )
 from fabric.providers.core.ownership import other_place_problem
 from fabric.providers.core.triggers import shorten_name
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 T = TypeVar("T")
 _HIDDEN = "[REDACTED]"

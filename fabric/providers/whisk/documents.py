@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.core.sources import (
     LESS_CODE,
@@ -137,14 +136,10 @@ def refuse_order(order: FunctionOrder, source: bytes) -> None:
     if encoded > CODE_BYTES:
         message = f"{whose}: its archive has {encoded:,} bytes in base64 (maximum {CODE_BYTES:,})"
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
-    size = _count_bytes(order.env.reveal())
+    size = sum(len(name.encode()) + len(text.encode()) for name, text in order.env.reveal())
     if size > _VARIABLES_BYTES:
         message = f"{whose}: its environment has {size:,} bytes (maximum {_VARIABLES_BYTES:,})"
         raise FabricError(Problem("deploy/environment-too-large", message, TOO_LARGE))
-
-
-def _count_bytes(pairs: Pairs) -> int:
-    return sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
 
 
 _ENTRY = Path(__file__).with_name("entry")

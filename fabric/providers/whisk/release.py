@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
+from fabric.model.text.amounts import format_count
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall, build_json_call

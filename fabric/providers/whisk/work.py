@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.sample_events import sample_event
 from fabric.providers.core.errors import Judged, RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.payloads import format_json

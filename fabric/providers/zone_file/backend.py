@@ -9,9 +9,15 @@ from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
+from fabric.model.routing.routing import (
+    DesiredRouting,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+    Weights,
+)
 from fabric.providers.zone_file.records import ZoneLines, compare_zone, format_zone, with_foreign
-from fabric.system.disk import lock_file, read_bytes, write_atomic
+from fabric.system.files.disk import lock_file, read_bytes, write_atomic
 
 DesiredParts: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
 _VERSION = 1

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
+from fabric.model.routing.routing import (
+    DesiredRouting,
+    EndpointShare,
+    RouterPart,
+    RouterResource,
+)
 
 _HTTPS_PORT = 443
 _RECORD = RouterResource.DNS_RECORD

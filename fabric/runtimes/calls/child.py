@@ -22,8 +22,8 @@ from fabric.runtimes.calls.child_process import (
     read_some,
     watch_end,
 )
-from fabric.system.child_group import forget, send_signal
 from fabric.system.event_loop import Deadline, EventLoop
+from fabric.system.process.child_group import forget, send_signal
 
 # A module that takes longer is stuck.
 _LOAD_SECONDS = 30.0

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.system.event_loop import EventLoop
-from fabric.system.process import start_child
+from fabric.system.process.process import start_child
 
 CHUNK = 1 << 18
 

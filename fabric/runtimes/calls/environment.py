@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fabric.model.command_runtimes import is_custom_runtime
+from fabric.model.builds.command_runtimes import is_custom_runtime
 from fabric.runtimes.calls.folder import ChildFolder
 from fabric.runtimes.calls.function import LocalFunction, LocalWorkers
 

@@ -18,7 +18,7 @@ from fabric.runtimes.calls.native_files import (
     find_foreign_platform,
     find_replacement,
 )
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.files.disk import make_folder, write_atomic
 from fabric.system.source.entries import Refused
 from fabric.system.source.names import split_checked
 

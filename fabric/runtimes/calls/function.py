@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.conventions import Convention
-from fabric.model.host_facts import UNKNOWN_HOST, HostFacts
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.calls.conventions import Convention
+from fabric.model.calls.host_facts import UNKNOWN_HOST, HostFacts
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 

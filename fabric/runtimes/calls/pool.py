@@ -22,9 +22,9 @@ from fabric.runtimes.calls.environment import build_environment, build_harness_s
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.program import find_program
-from fabric.system.child_reaper import ChildReaper
-from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
+from fabric.system.files.disk import write_problem
+from fabric.system.process.child_reaper import ChildReaper
 
 _LOOK = 5.0
 

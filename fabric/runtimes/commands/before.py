@@ -35,8 +35,8 @@ from fabric.runtimes.commands.config_commands import (
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.recorded_inputs import merge, place
-from fabric.system.git import open_quiet_git
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git import open_quiet_git
 
 _NAMED = 3
 # The event of a command that writes a layer, beside those of steps.

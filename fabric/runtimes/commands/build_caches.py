@@ -16,7 +16,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.ownership import is_ours
-from fabric.system.disk import make_folder
+from fabric.system.files.disk import make_folder
 
 # Below the cache of the workspace.
 FOLDER = "tools"

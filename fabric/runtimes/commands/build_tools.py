@@ -18,7 +18,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.commands.config_commands import ConfigCommand, run_config_command
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.files.disk import read_bytes, write_atomic
 
 _SECONDS = 60
 # Version managers select the real program by these files: of the service or above it, ...

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.model.command_runtimes import BOOTSTRAP, is_command_runtime, is_custom_runtime
+from fabric.model.builds.command_runtimes import BOOTSTRAP, is_command_runtime, is_custom_runtime
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
@@ -31,11 +31,11 @@ from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import NOTHING_PRUNED, is_match, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.recorded_inputs import merge
-from fabric.system.disk import is_executable, read_bytes
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import is_executable, read_bytes
+from fabric.system.files.owned_folder import create_temporary_folder
 
 if TYPE_CHECKING:
-    from fabric.model.build_presets import Preset, PresetInputs
+    from fabric.model.builds.build_presets import Preset, PresetInputs
 
 # Raise when the surroundings of a command change.
 _VERSION = "command 2"
@@ -121,7 +121,7 @@ def _record_listed(
 
 
 def _find_preset_inputs(inputs: BuildInputs) -> "PresetInputs":
-    from fabric.model.build_presets import NO_INPUTS
+    from fabric.model.builds.build_presets import NO_INPUTS
 
     preset = _find_preset(inputs)
     return preset.inputs if preset else NO_INPUTS
@@ -136,7 +136,7 @@ def has_path_entry(inputs: BuildInputs) -> bool:
 
 
 def _find_preset(inputs: BuildInputs) -> "Preset | None":
-    from fabric.model.build_presets import PRESETS  # few functions have one
+    from fabric.model.builds.build_presets import PRESETS  # few functions have one
 
     return PRESETS[inputs.preset] if inputs.preset else None
 

@@ -10,7 +10,7 @@ from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES, is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.recorded_inputs import Probe, merge, place, record_tried
-from fabric.system.disk import is_executable, read_bytes
+from fabric.system.files.disk import is_executable, read_bytes
 
 _UP = "../"
 _WILD = frozenset("*?[")

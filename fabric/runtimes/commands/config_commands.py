@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, replace_problems
-from fabric.model.secrecy import redact_credentials
-from fabric.system.process import CannotStartError, run_child
+from fabric.model.secrets.secrecy import redact_credentials
+from fabric.system.process.process import CannotStartError, run_child
 
 # The last lines of each stream, in frames and of cached commands.
 _LINES = 20

@@ -16,7 +16,7 @@ from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.nodejs.toolchain import list_upwards
 from fabric.runtimes.nodejs.tsconfig import read_settings
 from fabric.runtimes.recorded_inputs import Probe, merge, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 # A word, with escaped characters.
 _WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)

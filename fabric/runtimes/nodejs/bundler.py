@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.process import end_child, start_child
+from fabric.system.process.process import end_child, start_child
 
 _WORKER = Path(__file__).with_name("worker.mjs")
 _STDERR_LINES = 20

@@ -14,7 +14,7 @@ from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
 from fabric.runtimes.nodejs.toolchain import CLOSURE
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts", ".jsx")
 _EXTENSIONS = ("", ".js", ".json", "/index.js", "/index.json")

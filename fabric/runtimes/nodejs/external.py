@@ -20,10 +20,11 @@ from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
+from fabric.runtimes.nodejs.options import ALL_PACKAGES
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
-from fabric.system.disk import is_executable, read_bytes
+from fabric.system.files.disk import is_executable, read_bytes
 
 # What Node has itself, where a package of that name may be installed too.
 _BUILT_IN = frozenset(
@@ -74,7 +75,8 @@ def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Pa
     found = {name: path for name, path in wanted if path}
     target = NativeTarget(f"function `{inputs.function}`", inputs.architecture)
     packed = pack_packages(entry, found, target)
-    return replace(packed, warnings=tuple(_find_missing_externals(inputs, wanted)))
+    missing = (*_find_missing_externals(inputs, wanted), *packed.warnings)
+    return replace(packed, warnings=missing)
 
 
 def pack_packages(entry: EntryFile, found: Mapping[str, str], target: NativeTarget) -> Packed:
@@ -88,6 +90,7 @@ def pack_packages(entry: EntryFile, found: Mapping[str, str], target: NativeTarg
         tuple(file for _, files in parts for file in files),
         tuple(Module(one.manifest, _list_dependencies(one)) for one in packages),
         merge(*(_record_search(entry, one.folder) for one in packages if is_own(one.folder))),
+        tuple(_find_missing_dependencies(target.title, packages)),
     )
 
 
@@ -117,13 +120,37 @@ def _find_missing_externals(
     inputs: BuildInputs, wanted: Iterable[tuple[str, str]]
 ) -> Iterator[Problem]:
     for name, manifest in wanted:
-        if not manifest and name in inputs.external:
+        if not manifest and any(_is_external(pattern, name) for pattern in inputs.external):
             yield Problem(
                 "build/not-packed",
                 f"function `{inputs.function}`: `{name}` is external and not installed, so the "
                 "archive does not contain it",
                 hint="install it, unless a layer provides it",
             )
+
+
+def _is_external(pattern: str, name: str) -> bool:
+    return pattern in ALL_PACKAGES or _is_match(pattern, name)
+
+
+def _find_missing_dependencies(title: str, packages: Iterable[_Package]) -> Iterator[Problem]:
+    """Find dependencies of packed packages that are not installed. Optional ones can be missing."""
+    seen = set[str]()
+    for one in packages:
+        document = read_jsonc(one.manifest)
+        needed, optional = (
+            set(part) if isinstance(part := document.get(key), dict) else set[str]()
+            for key in ("dependencies", "optionalDependencies")
+        )
+        for name in sorted(needed - optional - seen):
+            if not find_manifest(one.folder, name):
+                seen.add(name)
+                yield Problem(
+                    "build/not-packed",
+                    f"{title}: the package `{document.get('name', one.asked)}` needs `{name}`, "
+                    "which is not installed, so the archive does not contain it",
+                    hint="run: npm install (or the command of your package manager)",
+                )
 
 
 def _arrange_packages(found: Mapping[str, str]) -> tuple[_Package, ...]:

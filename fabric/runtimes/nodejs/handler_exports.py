@@ -14,7 +14,7 @@ from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile
 from fabric.runtimes.nodejs.bundler import Module
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 # What the bundler writes at the end of a CommonJS file for Node's own look at its names.
 _LISTED = re.compile(rb"0\s*&&\s*\(module\.exports\s*=\s*\{([^{}]*)\}\)")

@@ -39,7 +39,9 @@ def collect_node_packages(workspace: Path, inputs: LayerArchiveInputs) -> Built:
     )
     asked = Module(entry.path, tuple(Import(*pair) for pair in found.items()))
     seen = merge(look_ups(entry, (asked, *packed.modules)), packed.seen)
-    return Built(files, _count_fields_only(place(entry.workspace, entry.path), seen))
+    return Built(
+        files, _count_fields_only(place(entry.workspace, entry.path), seen), packed.warnings
+    )
 
 
 def _count_fields_only(manifest: str, seen: InputTrace) -> InputTrace:

@@ -18,7 +18,7 @@ from fabric.runtimes.nodejs.unresolved import import_hint
 from fabric.runtimes.recorded_inputs import place
 
 _OLDEST = "node18"
-_ALL_PACKAGES = frozenset({"node_modules", "*"})
+ALL_PACKAGES = frozenset({"node_modules", "*"})
 # Where layers are mounted.
 _MOUNTED = "/opt/*"
 
@@ -65,13 +65,13 @@ def _build_transpile_options(entry: EntryFile, inputs: BuildInputs) -> dict[str,
 
 
 def _list_external_names(inputs: BuildInputs) -> set[str]:
-    return set(inputs.external) - _ALL_PACKAGES
+    return set(inputs.external) - ALL_PACKAGES
 
 
 def _build_optional_options(inputs: BuildInputs) -> dict[str, Json]:
     """Build the bundler options that are set only if configured."""
     options: dict[str, Json] = {
-        "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
+        "packages": "external" if ALL_PACKAGES.intersection(inputs.external) else "",
         "define": dict(inputs.define),
         "loader": dict(inputs.loader),
         "tsconfig": inputs.tsconfig and f"./{inputs.tsconfig}",

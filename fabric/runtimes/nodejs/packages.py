@@ -9,7 +9,7 @@ from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 
 class Packages(Struct, frozen=True):

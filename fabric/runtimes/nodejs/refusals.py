@@ -9,7 +9,7 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, unreadable_file_error
 from fabric.runtimes.nodejs.formats import build_wanted_export
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 WORKERS_ONLY = "cloudflare:"
 _COMMENTS = re.compile(r"^\s*(?://|\*(?!/)).*$|/\*.*?\*/", re.MULTILINE | re.DOTALL)

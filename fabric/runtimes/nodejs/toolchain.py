@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.recorded_inputs import Kind, Probe, place
-from fabric.system.disk import lock_file, make_folder, read_bytes
+from fabric.system.files.disk import lock_file, make_folder, read_bytes
 from fabric.system.optional_packages import install_command
-from fabric.system.process import run_child
+from fabric.system.process.process import run_child
 
 PINNED = "0.25.12"
 CLOSURE = "closure 1"

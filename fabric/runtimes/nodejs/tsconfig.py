@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.runtimes.nodejs import export_maps
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 # Strings are matched first, so that `//` inside one is no comment.
 _TOKENS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)

@@ -18,7 +18,7 @@ from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.lookups import package_folder
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 # Packages that find or build native modules for others.
 _LOADERS = frozenset(

@@ -16,7 +16,7 @@ from fabric.runtimes.nodejs.refusals import WORKERS_ONLY, format_workers_hint
 from fabric.runtimes.nodejs.toolchain import is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc, read_settings
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _UNRESOLVED = re.compile(r'Could not resolve "(?![./#])([^"]+)"')
 # Members in folders below: no exclusions, no way out, no search through node_modules.

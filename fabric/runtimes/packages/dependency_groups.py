@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies
 from fabric.runtimes.packages.requirements import (
     normalize_package_name,
     parse_requirement,

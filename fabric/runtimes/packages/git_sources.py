@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Place, Problem
-from fabric.model.secrecy import redact_userinfo, remove_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo, remove_userinfo
 
 _LINE = re.compile(
     r"(?:(?:-e|--editable)[ =]\s*)?"
@@ -157,7 +157,7 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
 
 
 def _show_url(source: GitSource, line: str) -> str:
-    from fabric.system.git_fetch import RemoteCommit
+    from fabric.system.git.git_fetch import RemoteCommit
 
     login = find_login(source, [line])
     return RemoteCommit(url=source.url, commit="", login=login).shown_url

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from packaging.tags import parse_tag
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.archive import is_metadata
 from fabric.runtimes.commands.command import select_network_settings
 from fabric.runtimes.contract import BuiltFile
@@ -29,9 +29,9 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.uv import find_uv
 from fabric.runtimes.packages.wheels import ZippedWheel, list_wheel_files
-from fabric.system.git_fetch import RemoteCommit, check_out_commit
-from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import CannotStartError, ChildResult, run_child
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git_fetch import RemoteCommit, check_out_commit
+from fabric.system.process.process import CannotStartError, ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
 # Beside the settings of pip and uv: variables with credentials are not for foreign code.

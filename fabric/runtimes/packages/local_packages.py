@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import OptionalDependencies
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import OptionalDependencies
 from fabric.model.task import Pairs
 from fabric.runtimes.packages.dependency_groups import check_names, read_dependencies
 from fabric.runtimes.packages.requirements import find_local_paths

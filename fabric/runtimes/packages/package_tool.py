@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.pip import Pip
 from fabric.runtimes.packages.requirements import Pin
 from fabric.runtimes.packages.uv import OldVersionError, open_uv

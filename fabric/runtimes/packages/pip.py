@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_userinfo, remove_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo, remove_userinfo
 from fabric.runtimes.packages import target_pip
 from fabric.runtimes.packages.requirements import (
     Pin,
@@ -21,8 +21,8 @@ from fabric.runtimes.packages.requirements import (
     read_required_name,
 )
 from fabric.runtimes.packages.wheels import ZippedWheel
-from fabric.system.disk import write_atomic
-from fabric.system.process import ChildResult, run_child
+from fabric.system.files.disk import write_atomic
+from fabric.system.process.process import ChildResult, run_child
 
 _QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-python-version-warning")
 # So verbose that it says which files it passes over, and why.

@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
@@ -37,7 +37,7 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.unread_sources import PROJECT, READ_LOCKS, OtherTools, name_group_lock
 from fabric.runtimes.recorded_inputs import place, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _NAMED = re.compile(
     r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"
@@ -240,21 +240,13 @@ def _check_project(
     if not file:
         return
     around.check_locked(PROJECT, project.text)
-    if project.text and target is not None:
-        _check_python(file, project.dependencies.python, target)
+    supported = project.dependencies.python
+    if project.text and target is not None and supported:
+        from fabric.runtimes.packages.locks.rows import find_python_problem
 
-
-def _check_python(file: str, supported: str, target: PythonTarget) -> None:
-    """Raise for a project that leaves the function's Python out. Empty supports all."""
-    if not supported:
-        return
-    from fabric.runtimes.packages.locks.ranges import includes_python
-
-    minor = ".".join(target.full_python.split(".")[:2])
-    if not includes_python(supported, minor):
-        message = f"`{file}` is for Python {supported}, and the function runs on {minor}"
-        hint = "change `runtime`, or `requires-python` of the project"
-        raise FabricError(Problem("input/lock-python", message, hint, Place(file)))
+        problem = find_python_problem(f"`{file}`", supported, target)
+        if problem:
+            raise FabricError(replace(problem, where=Place(file)))
 
 
 def _read_other_lock(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import MAIN_ONLY
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import Problem
-from fabric.model.python_target import MAIN_ONLY
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.git_sources import parse_git_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from packaging.requirements import Requirement
 
-    from fabric.model.python_target import OptionalDependencies, PythonTarget
+    from fabric.model.builds.python_target import OptionalDependencies, PythonTarget
 
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.git_sources import find_git_problem, parse_git_line
 from fabric.runtimes.packages.requirements import (
     find_local_paths,

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.pip import (
     find_refused_index,
     hash_mismatch_problem,
@@ -43,7 +43,7 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.wheels import UnpackedWheel
 from fabric.system.optional_packages import install_command
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process.process import ChildResult, run_child
 
 VARIABLE = "FABRIC_PIP"
 _CONSTRAINT = "UV_CONSTRAINT"

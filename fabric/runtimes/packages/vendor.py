@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import OptionalDependencies, PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
@@ -36,8 +36,8 @@ from fabric.runtimes.packages.wheels import (
     read_wheel_name,
 )
 from fabric.runtimes.recorded_inputs import merge
-from fabric.system.disk import write_atomic
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import write_atomic
+from fabric.system.files.owned_folder import create_temporary_folder
 
 _MACHINES = ("x86_64", "aarch64")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import WheelInputs
 from fabric.runtimes.contract import BuiltFile, ListMissing
 
@@ -95,7 +95,7 @@ def _download_wheels(
     from fabric.runtimes.packages.requirement_files import PackageRequest, read_source
     from fabric.runtimes.packages.requirements import Pin, list_index_lines
     from fabric.runtimes.packages.wheels import read_wheel_name
-    from fabric.system.owned_folder import create_temporary_folder
+    from fabric.system.files.owned_folder import create_temporary_folder
 
     by_name = {key.name: key for key in keys}
     target = next(iter(by_name.values())).target

@@ -40,7 +40,7 @@ from fabric.runtimes.python.modules import (
 )
 from fabric.runtimes.python.standard import list_standard_modules
 from fabric.runtimes.recorded_inputs import place, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 IDENTITY = "python-closure 3"
 

@@ -9,7 +9,7 @@ from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.python.imports import parse_source
 from fabric.runtimes.python.standard import list_standard_modules
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 
 def refuse_not_importable(entry: EntryFile, inputs: BuildInputs) -> None:

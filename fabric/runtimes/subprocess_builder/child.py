@@ -16,8 +16,8 @@ from fabric.model.problems import Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built
-from fabric.system.child_reaper import keep_child
-from fabric.system.process import kill_child, start_child
+from fabric.system.process.child_reaper import keep_child
+from fabric.system.process.process import kill_child, start_child
 
 # Messages to and from a build process: a length, then that number of bytes of msgpack.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.failures import file_access_error
 from fabric.state.contract import STATE_SUFFIX, MovedError, Stored, Version
-from fabric.system.disk import (
+from fabric.system.files.disk import (
     keep_copy,
     lock_file,
     make_private,

@@ -18,7 +18,7 @@ from fabric.state.backends.failures import (
 )
 from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.cloud1_account import Cloud1Account, read_error_code
-from fabric.system.http_client import MOST_BYTES
+from fabric.system.http.http_client import MOST_BYTES
 from fabric.system.retry import Patience, TransientError, retry
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
     no_credentials_error,
@@ -18,9 +18,7 @@ from fabric.state.backends.failures import (
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.clock import Clock
-from fabric.system.disk import read_bytes
-from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.signed_tokens import (
+from fabric.system.crypto.signed_tokens import (
     AccountKey,
     Bearer,
     RequestedToken,
@@ -29,6 +27,8 @@ from fabric.system.signed_tokens import (
     parse_token,
     read_account_key,
 )
+from fabric.system.files.disk import read_bytes
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 
 DEFAULT_ENDPOINT = "https://storage.googleapis.com"
 _PAGE = 200

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
     report_malformed_answer,
@@ -14,8 +14,8 @@ from fabric.state.backends.failures import (
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.clock import Clock
-from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.shared_key import Objstore3Account, sign_request
+from fabric.system.crypto.shared_key import Objstore3Account, sign_request
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 
 _PAGE = 200
 _NO_CONTAINER = ("ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled")

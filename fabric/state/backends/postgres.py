@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from fabric.model.distribution import Extra
-from fabric.model.secrecy import redact_values
+from fabric.model.secrets.secrecy import redact_values
 from fabric.state.backends.failures import (
     bad_url_error,
     import_extra,
@@ -20,7 +20,7 @@ from fabric.state.backends.failures import (
     store_refusal_error,
 )
 from fabric.state.backends.sql import NoTableError, Rows, Value
-from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
+from fabric.system.http.http_client import CONNECT_SECONDS, READ_SECONDS
 from fabric.system.retry import Patience, TransientError, retry
 
 # Each names a file or a section of the user's that can hold a password.

@@ -10,20 +10,20 @@ from msgspec import Struct
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import bad_url_error, import_extra, no_credentials_error
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, MovedError, Stored, Version
 from fabric.state.store import BackEndPair
 from fabric.system.clock import SystemClock
-from fabric.system.http_client import MOST_BYTES
+from fabric.system.http.http_client import MOST_BYTES
+from fabric.system.http.urls import is_plain
 from fabric.system.retry import PATIENT, Patience
-from fabric.system.urls import is_plain
 
 if TYPE_CHECKING:
     from fabric.state.backends.sql import Database
-    from fabric.system.http_client import Http
-    from fabric.system.signed_tokens import Bearer
+    from fabric.system.crypto.signed_tokens import Bearer
+    from fabric.system.http.http_client import Http
 
 
 _POSTGRES = ("postgresql", "postgres")
@@ -180,7 +180,7 @@ def _open_objstore2(wish: _BackendRequest) -> BackEndPair:
 
 def _build_bearer(wish: _BackendRequest, http: "Http") -> "Bearer":
     from fabric.state.backends.objstore2 import CREDENTIALS, ServiceAccount
-    from fabric.system.signed_tokens import IssuedToken
+    from fabric.system.crypto.signed_tokens import IssuedToken
 
     if token := wish.env.reveal().get("OBJSTORE2_ACCESS_TOKEN"):
         return IssuedToken(Secret(token))
@@ -215,7 +215,7 @@ def _pair_with_itself(backend: Backend) -> BackEndPair:
 
 
 def _open_http(wish: _BackendRequest) -> "Http":
-    from fabric.system.http_client import open_http
+    from fabric.system.http.http_client import open_http
 
     with import_extra(Extra.CLOUD):
         return open_http(wish.patience, wish.most_bytes)

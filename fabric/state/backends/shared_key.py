@@ -5,9 +5,9 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import no_credentials_error
-from fabric.system.shared_key import Objstore3Account
+from fabric.system.crypto.shared_key import Objstore3Account
 
 CREDENTIALS = "OBJSTORE3_CONNECTION_STRING, or OBJSTORE3_ACCOUNT and OBJSTORE3_KEY"
 _PLACE = "objstore3"

@@ -14,7 +14,7 @@ from fabric.state.backends.failures import (
     unusable_state_error,
 )
 from fabric.state.backends.sql import NoTableError, Rows, Value
-from fabric.system.disk import check_no_links, make_private_file
+from fabric.system.files.disk import check_no_links, make_private_file
 
 _BUSY_SECONDS = 10.0
 _DISK = {

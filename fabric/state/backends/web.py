@@ -5,7 +5,7 @@ from fabric.state.backends.failures import (
     store_failure_error,
     store_refusal_error,
 )
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 
 _LOCKED_OUT = (401, 403)
 _MOVED = (404, 409, 412)

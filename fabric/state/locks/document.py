@@ -10,7 +10,7 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
 from fabric.system.clock import Clock
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 
 Form = TypeVar("Form")
 

@@ -23,7 +23,7 @@ from fabric.state.locks.document import (
 )
 from fabric.system.clock import Clock, stamp, stamp_in
 from fabric.system.parallel import run_for_each
-from fabric.system.process_identity import Process, end_orphans, is_surely_dead
+from fabric.system.process.process_identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
 Options = Callable[[RecordRef], str]

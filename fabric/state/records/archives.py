@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, build_archive_key, build_archive_prefix
 from fabric.state.store import RecordStore
-from fabric.system.disk import read_bytes, remove, write_atomic
+from fabric.system.files.disk import read_bytes, remove, write_atomic
 
 
 class ArchiveMissingError(FabricError):

@@ -8,11 +8,11 @@ from msgspec import Struct, ValidationError, convert
 
 from fabric.config.rules.config import stage_problem
 from fabric.model.hashing import hash_bytes
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import Document, encode_record
 from fabric.model.records.record_json import compute_checksum, decode_record, encode
-from fabric.model.validation_message import describe_misfit
+from fabric.model.text.validation_message import describe_misfit
 
 VERSION = 1
 
@@ -117,8 +117,7 @@ def check_record_paths(record: Record) -> None:
     except UnicodeEncodeError:
         message = "the backup contains an unpaired surrogate character"
         problems.append(Problem("input/bad-text", message))
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
 
 
 def _hash_document(document: Mapping[str, object]) -> str:

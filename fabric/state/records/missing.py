@@ -22,7 +22,7 @@ from fabric.state.records.receipts import build_receipt_path, deploy_record_path
 from fabric.state.records.unsure import build_unsure_path
 from fabric.state.records.wal import build_wal_folder, read_log
 from fabric.state.store import RecordStore
-from fabric.system.disk import read_bytes, remove
+from fabric.system.files.disk import read_bytes, remove
 
 BACKUP_NAME = "state-backup.json"
 _ARCHIVE = ".zip"

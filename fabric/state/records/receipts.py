@@ -13,7 +13,13 @@ from fabric.model.records.receipt import (
     with_entry,
 )
 from fabric.model.records.record import Record, RecordRef
-from fabric.system.disk import lock_file, read_bytes, remove, remove_empty_folders, write_atomic
+from fabric.system.files.disk import (
+    lock_file,
+    read_bytes,
+    remove,
+    remove_empty_folders,
+    write_atomic,
+)
 
 
 def build_receipt_path(home: Path, stage: str) -> Path:

@@ -32,7 +32,7 @@ from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock
 from fabric.system.parallel import run_for_each
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 
 _FLUSH_SECONDS = 0.5
 # How often a record is read anew when somebody who was overtaken still writes.

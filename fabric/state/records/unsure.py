@@ -15,7 +15,7 @@ from fabric.model.records.changes import FunctionUnsure, apply_change
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.records.record_json import encode
 from fabric.state.contract import STATE_SUFFIX
-from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
+from fabric.system.files.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 _TASK = "unsure"
 

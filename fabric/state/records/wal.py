@@ -19,8 +19,8 @@ from fabric.model.records.changes import (
     settle_intent,
 )
 from fabric.model.records.record import Record, RecordRef
-from fabric.system.append_log import AppendLog, read_lines
-from fabric.system.disk import check_no_links, remove_empty_folders
+from fabric.system.files.append_log import AppendLog, read_lines
+from fabric.system.files.disk import check_no_links, remove_empty_folders
 
 
 def build_wal_folder(home: Path, ref: RecordRef) -> Path:

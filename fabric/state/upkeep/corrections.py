@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import Backend, MovedError, build_state_key, lock_key
 from fabric.state.locks.document import LockHolder, decode_lock, encode_free
@@ -22,7 +22,7 @@ from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.records.unsure import build_unwritten_path, drop_note, read_unsure_names
 from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
-from fabric.system.disk import remove, remove_empty_folders
+from fabric.system.files.disk import remove, remove_empty_folders
 
 
 def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:
@@ -108,8 +108,7 @@ def _read_earlier_records(
         earlier[record.ref] = read_before(record_store, record.ref)
         problem = find_lineage_problem(record, earlier[record.ref])
         problems += [problem] if problem else []
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return earlier
 
 

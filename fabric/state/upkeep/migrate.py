@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, build_state_key, build_traces_key
 from fabric.state.locks.leases import LockLostError
@@ -61,8 +61,7 @@ def _plan_moves(
         move, problem = _move(target, record, stored.content, before)
         moves.append(move)
         problems += [problem] if problem else []
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return tuple(moves)
 
 

@@ -10,11 +10,11 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
+from fabric.model.builds.image_names import ImageReference, require_reference
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.image_names import ImageReference, require_reference
 from fabric.model.names import normalize_architecture
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
-from fabric.system.disk import write_atomic
+from fabric.system.files.disk import write_atomic
 from fabric.system.registries.images import BaseImage, check_base, read_architecture
 from fabric.system.registries.push import Registries
 from fabric.system.registries.registry import INDEX_TYPES, Registry

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 
 # Comma-separated registries that are reached without TLS.
 INSECURE = "FABRIC_INSECURE_REGISTRIES"

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from fabric.model.builds.image_names import CODE_FOLDER
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.image_names import CODE_FOLDER
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.registries.layers import LAYER_TYPE, LayerRow

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.model.builds.image_names import CODE_FOLDER
 from fabric.model.hashing import hash_bytes
-from fabric.model.image_names import CODE_FOLDER
 
 LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar+gzip"
 # Six times as fast as level 9, and one percent larger.

@@ -9,10 +9,10 @@ from typing import IO, TypeVar
 
 from msgspec import Struct
 
+from fabric.model.builds.image_names import require_reference
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.image_names import require_reference
 from fabric.model.problems import FabricError, Problem, drop_repeated_problems
-from fabric.system.http_client import Http, open_http
+from fabric.system.http.http_client import Http, open_http
 from fabric.system.optional_packages import require_packages
 from fabric.system.parallel import run_for_each
 from fabric.system.registries.credentials import (

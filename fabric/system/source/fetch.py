@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.disk import write_problem
+from fabric.system.files.disk import write_problem
 from fabric.system.source.location import Location, locate
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address

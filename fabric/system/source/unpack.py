@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import set_mode, write_problem
+from fabric.system.files.disk import set_mode, write_problem
 from fabric.system.source.entries import ArchiveEntry, Refused, UnpackLimits, refuse
 from fabric.system.source.names import Names
 from fabric.system.source.tar_entries import read_tar_entries

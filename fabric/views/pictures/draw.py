@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from html import escape
 
 from fabric.graph.plan import Plan
-from fabric.model.amounts import format_duration
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.text.amounts import format_duration
 from fabric.views.pictures.assets import read_asset, read_picture_style
 from fabric.views.pictures.drawing import (
     Drawing,
     build_drawing,
+    encode_node,
     escape_controls,
     format_tally,
     shorten_to_fit,
@@ -154,17 +155,10 @@ def _encode_nodes(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict
         label, kind = format_box_texts(node)
         rows.append(
             {
-                "id": node.id,
-                "kind": node.kind,
-                "service": node.service,
-                "function": node.function,
-                "provider": node.provider,
-                "level": node.level,
-                "action": node.action.value,
-                "reason": node.reason,
-                "key": node.key,
-                "inputs": node.inputs,
-                "took": "" if node.took is None else format_duration(node.took),
+                **encode_node(node),
+                "key": node.decision.key,
+                "inputs": node.decision.inputs,
+                "took": "" if node.decision.took is None else format_duration(node.decision.took),
                 "label": label,
                 "kindLabel": kind,
                 "lane": row,
@@ -243,9 +237,9 @@ def _encode_placed_node(drawing: Drawing, number: int, box: Box) -> Json:
         "id": node.id,
         "label": label,
         "kind": kind,
-        "action": node.action.value,
-        "reason": node.reason,
-        "took": node.took,
+        "action": node.decision.action.value,
+        "reason": node.decision.reason,
+        "took": node.decision.took,
         "critical": number in drawing.path.numbers,
     }
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from fabric.graph.critical_path import CriticalPath, compute_critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
-from fabric.model.amounts import format_count
 from fabric.model.task import Task
 from fabric.model.task_id import name_of
+from fabric.model.text.amounts import format_count
 
 
 class Node(Struct, frozen=True):
@@ -20,11 +20,7 @@ class Node(Struct, frozen=True):
     function: str
     provider: str
     level: int
-    action: Action
-    reason: str
-    key: str | None
-    inputs: int
-    took: int | None
+    decision: Decision
 
     @property
     def name(self) -> str:
@@ -70,8 +66,8 @@ class Drawing(Struct, frozen=True):
         """Replace equal wheels with one node: a lock can have hundreds."""
         groups: dict[tuple[object, ...], list[int]] = {}
         for number, node in enumerate(self.nodes):
-            is_wheel = node.kind == "wheel"
-            key = (node.service, node.action, node.reason) if is_wheel else (number,)
+            like = (node.service, node.decision.action, node.decision.reason)
+            key = like if node.kind == "wheel" else (number,)
             groups.setdefault(key, []).append(number)
         place = {
             number: position for position, group in enumerate(groups.values()) for number in group
@@ -89,7 +85,7 @@ class Drawing(Struct, frozen=True):
     def tally(self, numbers: Iterable[int] | None = None) -> dict[Action, int]:
         """How many of these nodes (all, if none are named) run, wait and are skipped."""
         chosen = range(len(self.nodes)) if numbers is None else list(numbers)
-        actions = [self.nodes[number].action for number in chosen]
+        actions = [self.nodes[number].decision.action for number in chosen]
         return {action: actions.count(action) for action in (Action.RUN, Action.WAIT, Action.SKIP)}
 
 
@@ -116,11 +112,7 @@ def _build_node(task: Task, level: int, decision: Decision) -> Node:
         function=task.inputs.function,
         provider=getattr(task.inputs, "provider", ""),
         level=level,
-        action=decision.action,
-        reason=decision.reason,
-        key=decision.key,
-        inputs=decision.inputs,
-        took=decision.took,
+        decision=decision,
     )
 
 
@@ -173,3 +165,17 @@ def _escape_control(letter: str) -> str:
 def format_tally(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
     parts = [f"{tally[action]} {_WORDS[action]}" for action in _WORDS if zeros or tally[action]]
     return ", ".join(parts)
+
+
+def encode_node(node: Node) -> dict[str, object]:
+    """Encode what every format contains of a node."""
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "service": node.service,
+        "function": node.function,
+        "provider": node.provider,
+        "level": node.level,
+        "action": node.decision.action.value,
+        "reason": node.decision.reason,
+    }

@@ -167,16 +167,16 @@ def _draw_node(drawing: Drawing, number: int, box: Box) -> str:
     node = drawing.nodes[number]
     critical = number in drawing.path.numbers
     name, kind = format_box_texts(node)
-    words = f"{node.id}\n{node.action.value}: {node.reason}"
+    words = f"{node.id}\n{node.decision.action.value}: {node.decision.reason}"
     baseline = _round(box.height / 2 + 4)
     return (
-        f'<g class="node {node.action.value}{" critical" * critical}" '
+        f'<g class="node {node.decision.action.value}{" critical" * critical}" '
         f'data-id="{_escape_text(node.id)}" '
         f'transform="translate({_round(box.x)},{_round(box.y)})">'
         f"<title>{_escape_text(words)}</title>"
         f"{_draw_halo(box.width, box.height) if critical else ''}"
         f'<rect class="box" width="{_round(box.width)}" height="{_round(box.height)}" rx="7"/>'
-        f"{_sign(node.action, SIGN_ROOM / 2 + 1, box.height / 2)}"
+        f"{_sign(node.decision.action, SIGN_ROOM / 2 + 1, box.height / 2)}"
         f'<text x="{_round(SIGN_ROOM)}" y="{baseline}">{_escape_text(name)}</text>'
         f'<text class="kind" x="{_round(box.width - PAD)}" y="{baseline}" text-anchor="end">'
         f"{_escape_text(kind)}</text></g>"

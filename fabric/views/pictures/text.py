@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
-from fabric.model.amounts import format_count, format_duration
-from fabric.views.pictures.drawing import Drawing, Node, escape_controls, format_tally
+from fabric.model.text.amounts import format_count, format_duration
+from fabric.views.pictures.drawing import Drawing, Node, encode_node, escape_controls, format_tally
 
 
 class Paint(Struct, frozen=True):
@@ -54,7 +54,7 @@ def format_path_summary(drawing: Drawing) -> str:
     if not path.numbers:
         return ""
     nodes = [drawing.nodes[number] for number in path.numbers]
-    busy = any(node.action is not Action.SKIP for node in nodes)
+    busy = any(node.decision.action is not Action.SKIP for node in nodes)
     name = "Critical path" if busy else "Nothing to do. Critical path"
     return (
         f"{name}: {format_count(len(nodes), 'task')}{_format_last_time(path)}{_format_way(nodes)}"
@@ -83,7 +83,7 @@ def _block(drawing: Drawing, service: str, rows: list[int], tally: Mapping[Actio
     head = f"{service or '(no service)'}{place}: {format_tally(tally)}"
     width = max(len(drawing.nodes[row].id) for row in rows)
     needs = drawing.needs
-    word = max(len(_ACTIONS[drawing.nodes[row].action]) for row in rows)
+    word = max(len(_ACTIONS[drawing.nodes[row].decision.action]) for row in rows)
     lines = [
         _format_line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], word, width)
         for row in rows
@@ -96,32 +96,16 @@ def _block(drawing: Drawing, service: str, rows: list[int], tally: Mapping[Actio
 def _format_line(node: Node, needs: list[Node], word: int, width: int) -> str:
     """Format a line. A pending task's reason already names some needs; only the others follow the
     arrow."""
-    named = _split_words(node.reason)
+    named = {word.rstrip(",") for word in node.decision.reason.split()}
     others = [need.id for need in needs if need.id not in named and need.kind != "wheel"]
     before = f"  ← {', '.join(others)}" if others else ""
-    action = f"{_ACTIONS[node.action]:<{word}}"
-    row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
+    action = f"{_ACTIONS[node.decision.action]:<{word}}"
+    row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.decision.reason}{before}"
     return escape_controls(row)
 
 
-def _split_words(reason: str) -> set[str]:
-    return {word.rstrip(",") for word in reason.split()}
-
-
 def encode_graph(drawing: Drawing) -> str:
-    nodes = [
-        {
-            "id": node.id,
-            "kind": node.kind,
-            "service": node.service,
-            "function": node.function,
-            "provider": node.provider,
-            "level": node.level,
-            "action": node.action.value,
-            "reason": node.reason,
-        }
-        for node in drawing.nodes
-    ]
+    nodes = [encode_node(node) for node in drawing.nodes]
     edges = [
         {"from": drawing.nodes[need].id, "to": drawing.nodes[number].id}
         for need, number in drawing.edges
@@ -158,12 +142,12 @@ def format_dot(drawing: Drawing) -> str:
 
 
 def _format_dot_node(node: Node) -> str:
-    paint = LIGHT[node.action]
+    paint = LIGHT[node.decision.action]
     style = "rounded,filled,dashed" if paint.dashed else "rounded,filled"
     return (
-        f'{_quote_dot(node.id)} [class="{node.action.value}", style="{style}", '
+        f'{_quote_dot(node.id)} [class="{node.decision.action.value}", style="{style}", '
         f'fillcolor="{paint.fill}", color="{paint.line}", fontcolor="{paint.ink}", '
-        f"tooltip={_quote_dot(f'{node.action.value}: {node.reason}')}];"
+        f"tooltip={_quote_dot(f'{node.decision.action.value}: {node.decision.reason}')}];"
     )
 
 
@@ -184,7 +168,7 @@ def format_mermaid(drawing: Drawing) -> str:
         lines.append(f'  subgraph s{position}["{escape_mermaid(service or "(no service)")}"]')
         for row in rows:
             node = drawing.nodes[row]
-            lines.append(f'    n{row}["{escape_mermaid(node.id)}"]:::{node.action.value}')
+            lines.append(f'    n{row}["{escape_mermaid(node.id)}"]:::{node.decision.action.value}')
         lines.append("  end")
     lines += [f"  n{need} --> n{number}" for need, number in drawing.edges]
     lines += [

@@ -10,10 +10,10 @@ from fabric.model.hashing import hash_fields
 from fabric.model.late_values import format_placeholder
 from fabric.model.names import Digest
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Output
 from fabric.providers.core.contract import AdoptableFunction, LiveFunction
-from fabric.system.value_seal import ValueSeal
+from fabric.system.crypto.value_seal import ValueSeal
 
 _SHA = "a" * 64
 _ENV = (("MOOD", "good"),)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabric.app.local.artifacts import build_artifacts
 from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
 from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
@@ -155,6 +156,17 @@ def test_broken_build_is_not_served_without_watch_mode(shop: Workplace) -> None:
     with pytest.raises(FabricError) as caught:
         serve(request("x"), shop.settings, nobody, ServeOptions(port=0), developer.hearers)
     assert caught.value.first.code == "build/failed"
+
+
+def test_a_failed_step_is_the_reason_why_a_function_was_not_built(shop: Workplace) -> None:
+    shop.write({"fabric.yml": CONFIG})
+    found = build_artifacts(request("x"), shop.settings, nobody)
+    assert not found.broken
+    shop.write(
+        {"fabric.yml": f"{CONFIG}build: {{before: [{{name: words, command: [sh, -c, exit 4]}}]}}\n"}
+    )
+    broken = build_artifacts(request("x"), shop.settings, nobody).broken
+    assert {one.code for one in broken.values()} == {"step/failed"}
 
 
 def test_dev_loop_invokes_only_functions_affected_by_an_edit(shop: Workplace) -> None:

@@ -14,7 +14,7 @@ from fabric.config.values import (
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.secrecy import REDACTED
+from fabric.model.secrets.secrecy import REDACTED
 from tests.support.config_texts import HEAD, loaded
 
 NOTHING: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from fabric.app.router.scope import RouterRequest, open_router
 from fabric.app.router.sync import DnsChange, sync_router
 from fabric.app.settings import Settings
 from fabric.model.problems import Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
+from fabric.model.routing.routing import DesiredRouting, RouterAction, RouterPart
 from fabric.providers.core.routes import DnsBackend, NotEverywhereError
 from fabric.router.weights import shift_weight
 from tests.support.router_project import HISTORY, deployed_router, document, weights

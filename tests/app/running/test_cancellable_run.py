@@ -15,15 +15,15 @@ from fabric.app.running.cancellable_run import CancellableRun
 from fabric.app.running.run_graph import generate_run_id
 from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.journal import RunJournal
-from fabric.model.events import ProblemFound, RunEnded, Stamped
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import ExitCode, StoppedError
 from fabric.model.report import Report
-from fabric.system.child_group import ChildGroup, forget
+from fabric.model.runs.events import ProblemFound, RunEnded, Stamped
 from fabric.system.clock import SystemClock
-from fabric.system.process import run_child, start_child
-from fabric.system.randomness import generate_token
+from fabric.system.crypto.randomness import generate_token
+from fabric.system.process.child_group import ChildGroup, forget
+from fabric.system.process.process import run_child, start_child
 from tests.support.until import until
 from tests.support.use_cases import Workplace, workplace
 

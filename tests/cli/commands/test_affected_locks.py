@@ -76,3 +76,29 @@ def test_a_new_dependency_of_a_service_affects_it(tmp_path: Path) -> None:
         {"uv.lock": lock().replace('[{ name = "six" }]', '[{ name = "six" }, { name = "idna" }]')}
     )
     assert affected(made) == "b"
+
+
+def test_code_of_a_workspace_member_affects_the_services_that_need_it(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    rows = (
+        uv_package("a", 'virtual = "a"', needs=["core"]),
+        uv_package("b", 'virtual = "b"'),
+        uv_package("core", 'editable = "libs/core"'),
+    )
+    made.write(
+        {
+            "uv.lock": HEAD + "".join(rows),
+            "a/pyproject.toml": MEMBER.format(name="a", needs="core"),
+            "b/pyproject.toml": '[project]\nname = "b"\nversion = "1"\n',
+            "libs/core/pyproject.toml": '[project]\nname = "core"\nversion = "1"\n',
+            "libs/core/src/core/__init__.py": "",
+        }
+    )
+    commit(made)
+    # Without builds, the inputs outside of a service are unknown.
+    assert made.fabric("compose", "package").code == 0
+    for path in ("src/core/__init__.py", "src/core/data.json", "pyproject.toml"):
+        made.write({f"libs/core/{path}": "# edited\n"})
+        assert affected(made) == "a", path
+        git(made, "checkout", "-q", ".")
+        git(made, "clean", "-fdq")

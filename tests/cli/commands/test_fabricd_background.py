@@ -20,8 +20,8 @@ from fabric.daemon.options import ServedProject, ServerKind
 from fabric.daemon.process.control import launch_daemon, start
 from fabric.daemon.process.order import ServeDoor, ServeOrder
 from fabric.daemon.process.running import RunningDaemon, StartNote, lock_path
-from fabric.system.pid_lock import LifeLock
-from fabric.system.process_identity import identify_this_process
+from fabric.system.files.pid_lock import LifeLock
+from fabric.system.process.process_identity import identify_this_process
 from tests.cli.commands.test_fabricd import fabricd
 from tests.support.daemons import asked, workspace
 from tests.support.in_process import signals_as_before

@@ -13,12 +13,12 @@ from fabric.model.late_values import (
     require_known_values,
 )
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.run import Call, CommandOutput, run_line
 from fabric.providers.core.provider import CommandEnvironment
 from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.invoke import Invocation, invoke
-from fabric.system.http_check import call_function, find_unreachable_reason
+from fabric.system.http.http_check import call_function, find_unreachable_reason
 from tests.support.in_process import compose
 from tests.support.project import Project, service
 from tests.support.tool import Tool

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.disk import check_no_links
+from fabric.system.files.disk import check_no_links
 from tests.support.in_process import project
 from tests.support.project import Project
 

@@ -13,7 +13,7 @@ from fabric.state.locks.leases import Terms
 from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project
 from tests.support.router_project import (

@@ -108,7 +108,7 @@ def test_the_lock_of_a_dead_process_does_not_keep_a_preview(tmp_path: Path) -> N
         "import sys; from pathlib import Path\n"
         "from fabric.model.records.record import RecordRef\n"
         "from fabric.state.locks.document import LockHolder, encode_lock\n"
-        "from fabric.system.process_identity import identify_this_process as me\n"
+        "from fabric.system.process.process_identity import identify_this_process as me\n"
         "ref = RecordRef('shop', 'pr-1', 'cloud1-lambda')\n"
         "Path(sys.argv[1]).write_bytes(encode_lock(LockHolder('x', ref, 'deploy', me(), 99, '')))\n"
     )

@@ -9,7 +9,7 @@ from fabric.config.values import QueueTrigger
 from fabric.graph.compile import compile_graph
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
-from fabric.model.secrecy import redact_values
+from fabric.model.secrets.secrecy import redact_values
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 

@@ -12,10 +12,10 @@ from fabric.daemon.runs.run_queue import RunLimits
 from fabric.daemon.runs.runs import Runs
 from fabric.engine.bus import Bus, MakeListeners, RunInfo
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import RunEnded, RunStarted, TaskEnded, TaskStarted
 from fabric.model.outcomes.deployed import RemoveOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report, make_failure_report
+from fabric.model.runs.events import RunEnded, RunStarted, TaskEnded, TaskStarted
 from fabric.system.clock import Clock, SystemClock
 from tests.support.until import SECONDS
 

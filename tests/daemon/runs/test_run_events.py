@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, encode_sse, read_events
 from fabric.daemon.runs.run_events import RunEvents
-from fabric.model.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskOutput
+from fabric.model.runs.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskOutput
 from fabric.system.schemas import read_schema_text
 from tests.daemon.runs.begun_runs import kinds, numbers
 from tests.support.until import SECONDS

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.listeners.chrome_trace import Profile
-from fabric.model.events import Event, RunEnded, Stamped, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError
+from fabric.model.runs.events import Event, RunEnded, Stamped, TaskEnded, TaskStarted
 
 
 def at(seconds: float, event: Event) -> Stamped:

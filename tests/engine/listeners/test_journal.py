@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.listeners.journal import EventFile, RunJournal
-from fabric.model.events import Event, ProblemFound, RunEnded, Stamped, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem
+from fabric.model.runs.events import Event, ProblemFound, RunEnded, Stamped, TaskEnded, TaskStarted
 
 STARTED = TaskStarted("build:a/b", "first build")
 ENDED = RunEnded("ok", 1, 0, 0, 0, 7)

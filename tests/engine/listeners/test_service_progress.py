@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fabric.engine.bus import RunInfo
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.model.events import Event, RunEnded, Stamped, TaskEnded, TaskStarted
+from fabric.model.runs.events import Event, RunEnded, Stamped, TaskEnded, TaskStarted
 from fabric.views.board import ServiceRow
 from tests.support.plans import build, plan_of
 

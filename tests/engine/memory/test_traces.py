@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.memory.disk_memo import DiskMemo
-from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
-from fabric.engine.memory.traces import TraceStore
+from fabric.engine.memory.traces import Durations, TraceStore
 from fabric.graph.traces import Trace
 from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest

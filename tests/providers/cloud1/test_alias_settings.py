@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.concurrency import encode_concurrency
+from fabric.model.calls.concurrency import encode_concurrency
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionOrder
 from tests.support.cloud1_site import Cloud1Site

@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from fabric.model.calls.concurrency import encode_concurrency
 from fabric.model.catalog import find_provider_facts
-from fabric.model.concurrency import encode_concurrency
 from fabric.model.records.record import FunctionRecord
 from fabric.providers.cloud1.core.versions import OwnSettings
 from fabric.providers.cloud1.limits import find_unsupported

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.blobs import PackageRow, StorageCalls
 from fabric.providers.cloud3.client import (
     Cloud3Account,

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.deployer import Command
 from fabric.providers.command.documents import deploy_order
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import PAYLOADS, build_payloads
-from fabric.system.bounded_process import Limits
+from fabric.system.process.bounded_process import Limits
 from fabric.system.schemas import find_misfits
 from tests.support.orders import (
     CLOUD1,

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem, UntouchedError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import (
     Quoted,

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import (
@@ -18,7 +18,7 @@ from fabric.providers.core.http_calls import (
     send_with_token,
 )
 from fabric.providers.core.retry import RetryPolicy
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
 
 CALL = ProviderCall("GET", "/v1/things?page=2")

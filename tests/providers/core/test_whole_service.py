@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import FunctionDraft, LiveFunction
 from fabric.providers.core.whole_service import (
     SharedEnvironment,

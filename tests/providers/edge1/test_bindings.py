@@ -7,9 +7,9 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionDraft
-from fabric.providers.edge1.binding_checks import find_binding_problems
 from fabric.providers.edge1.bindings import list_bindings
 from fabric.providers.edge1.consumers import plan_consumers
+from fabric.providers.edge1.limits import find_binding_problems
 from fabric.providers.edge1.migrations import plan_objects
 from tests.support.orders import address, trigger
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import field
 
 from fabric.model.observed import SECOND, LogLine, TimeWindow
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import ObservedService
 from fabric.providers.core.retry import RetryPolicy

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import FunctionDraft
 from fabric.providers.core.triggers import HttpRoute, parse_shape
 from fabric.providers.core.whole_service import build_function_name

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import Artifact, FunctionDraft, FunctionOrder
 from fabric.providers.host3.client import Host3Account, Host3Settings
 from fabric.providers.host3.documents import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.routing.routing import DesiredRouting, EndpointShare, Weights
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import compare_zone, plan_zone_records
 from fabric.router.diff import Drift, compute_drift

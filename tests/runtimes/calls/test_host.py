@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.host_facts import AWS_LAMBDA
+from fabric.model.calls.host_facts import AWS_LAMBDA
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.call_end import CallEnd
 from fabric.runtimes.calls.event_lines import encode_call_event

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.call_end import CallEnd, Failing, build_call_problem
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction

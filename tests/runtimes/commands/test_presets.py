@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.build_presets import apply_preset
+from fabric.model.builds.build_presets import apply_preset
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,11 +153,27 @@ def test_a_workspace_brings_no_file_from_outside_of_the_project(
     assert caught.value.first.code == "build/include-outside"
 
 
-def test_external_package_not_installed_is_a_warning(tmp_path: Path, runtimes: Runtimes) -> None:
+@pytest.mark.parametrize("external", ["left", "le*", "node_modules"])
+def test_external_package_not_installed_is_a_warning(
+    external: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
     write(tmp_path, {"api/src/hello.ts": HELLO})
-    built = runtimes.build(tmp_path, node(external=("left",)))
+    built = runtimes.build(tmp_path, node(external=(external,)))
     assert [problem.code for problem in built.warnings] == ["build/not-packed"]
     assert names(built) == ["src/hello.js"]
+
+
+def test_a_missing_dependency_of_an_external_package_is_a_warning(
+    tmp_path: Path, runtimes: Runtimes
+) -> None:
+    needs: dict[str, Any] = {
+        "dependencies": {"gone": "1", "maybe": "1"},
+        "optionalDependencies": {"maybe": "1"},
+    }
+    write(tmp_path, {"api/src/hello.ts": HELLO, **package("node_modules/left", "", **needs)})
+    [problem] = runtimes.build(tmp_path, node(external=("left",))).warnings
+    assert problem.code == "build/not-packed"
+    assert "`left` needs `gone`, which is not installed" in problem.message
 
 
 def elf(machine: int) -> bytes:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.builds.python_target import OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import OptionalDependencies, PythonTarget
 from fabric.runtimes.packages.dependency_groups import read_dependencies
 from fabric.runtimes.packages.requirement_files import (
     PackageFolders,

@@ -5,8 +5,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.git_sources import GitSource, list_git_sources, parse_git_line
 from fabric.runtimes.packages.git_wheels import (
     DependencyReader,

@@ -8,9 +8,9 @@ from threading import Thread
 
 import pytest
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.package_tool import PackageTool
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.requirement_files import (
     PackageFolders,
     PackageRequest,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.python_target import PythonTarget
+from fabric.model.builds.python_target import PythonTarget
 from fabric.runtimes.packages.requirement_files import find_source
 from fabric.runtimes.packages.requirements import (
     Pin,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.packages.package_tool import PackageTool
 from fabric.runtimes.packages.requirement_files import find_source

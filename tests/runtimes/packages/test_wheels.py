@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.archive import pack_file, pack_files, unpack_archive
 from fabric.runtimes.packages.wheels import (
     UnpackedWheel,

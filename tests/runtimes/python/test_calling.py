@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from fabric.model.conventions import find_conventions
+from fabric.model.calls.conventions import find_conventions
 from fabric.runtimes.python.calling import call, requests
 from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.http_events import answer_of, request_of

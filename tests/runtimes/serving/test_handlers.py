@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.conventions import find_conventions
+from fabric.model.calls.conventions import find_conventions
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of, joined
 from tests.support.served_function import Served, serving

@@ -7,7 +7,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.state.backends.local import Local
-from fabric.system.disk import keep_copy
+from fabric.system.files.disk import keep_copy
 
 KEY = "api/dev/cloud1-lambda.state.json"
 

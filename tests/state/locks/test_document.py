@@ -20,7 +20,7 @@ from fabric.state.locks.document import (
     lock_conflict_problem,
     record_options,
 )
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 from tests.state.locks.test_leases import HandClock
 from tests.support.documents import mutations
 from tests.support.old_files import old_file

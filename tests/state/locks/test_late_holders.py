@@ -22,7 +22,7 @@ from fabric.state.records.transaction import Claim, LockPolicy, RecordTransactio
 from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.state.upkeep.corrections import forget, restore, unlock
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 from tests.state.locks.test_leases import HandClock
 from tests.support.records import record
 

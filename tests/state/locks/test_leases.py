@@ -25,7 +25,7 @@ from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.process_identity import Process, identify_this_process
+from fabric.system.process.process_identity import Process, identify_this_process
 from tests.support.project import REPO
 from tests.support.servers import stores
 from tests.support.servers.fleet import Fleet
@@ -182,7 +182,7 @@ from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
 from fabric.state.locks.leases import Asker, LockManager, Terms
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 from tests.support.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)

@@ -21,7 +21,7 @@ from fabric.state.records.backup import decode_backup, encode_backup
 from fabric.state.records.receipts import build_receipt_path, deploy_record_path, write_receipts
 from fabric.state.records.unsure import build_unsure_path, keep_note, read_unsure_names
 from fabric.state.records.wal import Wal, read_log
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 from tests.support.old_files import FOLDER, old_file
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")

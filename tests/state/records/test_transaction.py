@@ -23,7 +23,7 @@ from fabric.state.records.transaction import (
 )
 from fabric.state.records.unsure import keep_note, keep_unwritten, read_unsure_names
 from fabric.state.store import BackEndPair, RecordStore
-from fabric.system.process_identity import Process
+from fabric.system.process.process_identity import Process
 from tests.state.locks.test_leases import HandClock
 from tests.support.memory_backend import MemoryBackend
 from tests.support.records import function, record

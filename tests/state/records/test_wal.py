@@ -23,7 +23,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
 from fabric.state.records.wal import Wal, build_wal_path, discard_logs, read_log, replay_log
-from fabric.system.append_log import AppendLog, read_lines
+from fabric.system.files.append_log import AppendLog, read_lines
 from tests.support.project import REPO
 
 REF = RecordRef("api", "dev", "cloud1-lambda")
@@ -166,7 +166,7 @@ _FULL_FOR_A_MOMENT = """\
 import resource, sys
 from pathlib import Path
 from fabric.model.problems import FabricError
-from fabric.system.append_log import AppendLog
+from fabric.system.files.append_log import AppendLog
 
 path = Path(sys.argv[1])
 journal = AppendLog(path)

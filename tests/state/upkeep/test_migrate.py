@@ -21,7 +21,7 @@ from fabric.state.store import RecordStore
 from fabric.state.upkeep.corrections import restore
 from fabric.state.upkeep.migrate import Migrated, migrate
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import identify_this_process
+from fabric.system.process.process_identity import identify_this_process
 from tests.support.records import ARCHIVE, SHA256, function, record
 from tests.support.servers import stores
 from tests.support.servers.fleet import Fleet

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import httpx
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
 from fabric.system.clock import SystemClock
-from fabric.system.disk import lock_file, make_folder
-from fabric.system.http_client import HttpRequest
-from fabric.system.process import run_child
-from fabric.system.shared_key import Objstore3Account, sign_request
+from fabric.system.crypto.shared_key import Objstore3Account, sign_request
+from fabric.system.files.disk import lock_file, make_folder
+from fabric.system.http.http_client import HttpRequest
+from fabric.system.process.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers.process import Command, free_port, listens, running
 

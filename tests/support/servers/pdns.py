@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fabric.system.disk import lock_file
+from fabric.system.files.disk import lock_file
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
 from tests.support.servers.relay import Relay, relay_before

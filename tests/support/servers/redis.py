@@ -9,7 +9,7 @@ from pathlib import Path
 
 import redis
 
-from fabric.system.disk import lock_file
+from fabric.system.files.disk import lock_file
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
 

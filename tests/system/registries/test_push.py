@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError, exit_code_of
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.contract import BuiltFile
 from fabric.system.registries.credentials import RegistryLogin
 from fabric.system.registries.push import (

@@ -58,7 +58,7 @@ from fabric.providers.core.contract import (
     LiveFunction,
 )
 from fabric.system.cloud1_account import read_error_code
-from fabric.system.http_check import download
+from fabric.system.http.http_check import download
 
 # The description of aliases that an adoption created.
 MADE = "created by fabric adopt"

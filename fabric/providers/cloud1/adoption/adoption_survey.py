@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.concurrency import encode_concurrency, format_settings, parse_concurrency
+from fabric.model.calls.concurrency import encode_concurrency, format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.adoption.adoption import (
     MADE,

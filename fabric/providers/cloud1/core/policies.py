@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import find_late_names
 from fabric.model.policy_templates import POLICY_TEMPLATES, expand_template
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 from fabric.providers.cloud1.core.permissions import Arn
 from fabric.providers.core.payloads import format_json
 

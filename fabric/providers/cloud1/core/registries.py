@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud1.core.client import Cloud1Clients, convert_client_errors
 from fabric.system.cloud1_account import resolve_cloud1_account
 from fabric.system.registries.credentials import RegistryLogin, find_login, list_insecure

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from fabric.model.cors import Cors, parse_cors_setting
+from fabric.model.calls.cors import Cors, parse_cors_setting
 from fabric.model.hashing import hash_fields
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import FabricError

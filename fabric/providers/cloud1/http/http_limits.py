@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.providers.cloud1.core.http_settings import (
     BY_KEY,
     AccessLogs,

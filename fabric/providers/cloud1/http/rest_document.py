@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.cors import Cors
+from fabric.model.calls.cors import Cors
 from fabric.model.hashing import hash_fields
 from fabric.providers.cloud1.core.http_settings import (
     BY_KEY,

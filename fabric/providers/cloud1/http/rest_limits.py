@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.model.mapped_events import INTEGRATION
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.core.http_settings import (

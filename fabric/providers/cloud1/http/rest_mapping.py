@@ -4,7 +4,7 @@ function is the body. No effects."""
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from fabric.model.mapped_events import ERROR_STATUSES, FORM, JSON
+from fabric.model.calls.mapped_events import ERROR_STATUSES, FORM, JSON
 
 Json: TypeAlias = dict[str, Any]
 _TEXT = """.replaceAll("\\\\'", "'")"""

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.cors import Cors
+from fabric.model.calls.cors import Cors
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.hashing import hash_fields
-from fabric.model.mapped_events import INTEGRATION
 from fabric.providers.cloud1.core.http_settings import (
     Authorizer,
     Domain,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fabric.config.yaml.nodes import convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.model.hashing import hash_fields
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud1.core.versions import Cloud1Work
 from fabric.providers.core.contract import StackOrder
 from fabric.providers.core.payloads import format_json

@@ -17,7 +17,7 @@ from fabric.runtimes.include import PRIVATE_RULES, read_named, refuse_outside_li
 from fabric.runtimes.packages.locks.rows import read_table
 from fabric.runtimes.packages.requirements import parse_toml
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _PROJECT = "pyproject.toml"
 # Backends that copy modules. Others can compile, so their sources are not the package.

@@ -25,8 +25,8 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.packages.dependency_groups import check_names
 from fabric.runtimes.packages.git_sources import GitSource, find_git_problem, find_version_conflict
 from fabric.runtimes.packages.locks.ranges import includes_python
@@ -280,18 +280,21 @@ def _convert_extra(found: re.Match[str]) -> str:
 def require_python(lock: LockFile, supported: str, package: str = "") -> None:
     """Raise for a lock, or a package of it, that leaves the function's Python out: its markers are
     shortened accordingly."""
-    minor = ".".join(lock.target.full_python.split(".")[:2])
-    if includes_python(supported, minor):
-        return
     subject = f"`{package}` in `{lock.name}`" if package else f"`{lock.name}`"
-    raise FabricError(
-        Problem(
-            "input/lock-python",
-            f"{subject} is for Python {supported}, and the function runs on {minor}",
-            hint="change `runtime`, or change the Python version of the project and lock again",
-            where=lock.place(package),
-        )
-    )
+    hint = "change `runtime`, or change the Python version of the project and lock again"
+    problem = find_python_problem(subject, supported, lock.target)
+    if problem:
+        raise FabricError(replace(problem, hint=hint, where=lock.place(package)))
+
+
+def find_python_problem(subject: str, supported: str, target: PythonTarget) -> Problem | None:
+    """Return the problem of a project that leaves the function's Python out. Empty supports all."""
+    minor = ".".join(target.full_python.split(".")[:2])
+    if includes_python(supported, minor):
+        return None
+    message = f"{subject} is for Python {supported}, and the function runs on {minor}"
+    hint = "change `runtime`, or `requires-python` of the project"
+    return Problem("input/lock-python", message, hint)
 
 
 def read_rows(table: Table, key: str) -> tuple[Table, ...]:

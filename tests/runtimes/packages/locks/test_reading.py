@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from tests.support.lock_texts import HEAD, INTEL, OLD, read, uv_package, versions
 
 LOCK = (

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError
-from fabric.model.python_target import PythonTarget
 from fabric.runtimes.packages.locks.rows import (
     LockFile,
     LockRow,

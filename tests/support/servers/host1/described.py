@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import jsonschema
 
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.system.disk import lock_file, make_folder
-from fabric.system.process import run_child
+from fabric.system.files.disk import lock_file, make_folder
+from fabric.system.process.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _SDK, _CLIENT = "1.28.35", "18.4.2"

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.system.disk import lock_file, make_folder
-from fabric.system.process import run_child
+from fabric.system.files.disk import lock_file, make_folder
+from fabric.system.process.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _VERSION, _CLIENT = "2.60.0", "15.1.2"

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.system.disk import lock_file, make_folder
-from fabric.system.process import run_child
+from fabric.system.files.disk import lock_file, make_folder
+from fabric.system.process.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _PACKAGE = "openwhisk@3.21.9"

@@ -1,0 +1,24 @@
+"""Changes of resources, as a plan shows them."""
+
+from fabric.app.deploy.resource_changes import compare_resources
+from fabric.model.records.record import StackResource
+
+
+def resource(name: str, digest: str = "1", kind: str = "AWS::SQS::Queue") -> StackResource:
+    return StackResource(name, kind, digest)
+
+
+def test_resources_are_compared_by_id_type_and_hash() -> None:
+    old = [resource("Same"), resource("Changed"), resource("Other"), resource("Gone")]
+    new = [
+        *(resource("Same"), resource("Changed", "2")),
+        *(resource("Other", kind="AWS::SNS::Topic"), resource("New")),
+    ]
+    found = {one.id: one.action for one in compare_resources(old, new)}
+    assert found == {"Changed": "change", "Other": "replace", "New": "add", "Gone": "delete"}
+
+
+def test_a_first_deploy_adds_all_resources() -> None:
+    assert [one.action for one in compare_resources((), [resource("A"), resource("B")])] == [
+        *("add", "add")
+    ]
