@@ -97,6 +97,7 @@ def look(
     request: Request, settings: Settings, command_line: CommandLine | None = None
 ) -> Iterator[tuple[Session, Preview]]:
     """Plan for files only, or compared with the deployed state."""
+    request = replace(request, where=request.where.with_last_known())
     with contextlib.ExitStack() as stack:
         command = stack.enter_context(open_command(request, settings, command_line))
         work = compile_or_load(request, settings)
@@ -121,7 +122,7 @@ def look(
 def _plan_with_state(
     stack: contextlib.ExitStack, command: Command, work: Compiled, *, blind: bool = False
 ) -> tuple[Session, Preview]:
-    from fabric.app.checks.configs import find_simulated_limits
+    from fabric.app.checks.configs import find_kept_settings, find_simulated_limits
     from fabric.app.checks.table import (
         Candidate,
         Use,
@@ -148,7 +149,8 @@ def _plan_with_state(
     seen = preview(opened)
     changing = replace(one, plan=seen.plan, refs=list_changing_refs(seen.plan))
     refused = (*found.warnings, *find_change_problems(Use.PLAN, changing).warnings)
-    seen = _add_warnings(seen, *refused, *find_simulated_limits(opened.scope))
+    limits = (*find_kept_settings(opened.scope), *find_simulated_limits(opened.scope))
+    seen = _add_warnings(seen, *refused, *limits)
     return opened.session, replace(seen, refused=drop_repeated_problems(refused))
 
 

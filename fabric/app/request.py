@@ -34,6 +34,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     keeps_router: bool = False
     # Without it no secret manager is called.
     secrets: bool = True
+    # Whether references that cannot be read have their last known values.
+    last_known: bool = False
 
 
 class RouterTargets(Struct, frozen=True):
@@ -71,6 +73,10 @@ class Where(Struct, frozen=True):
     def without_secrets(self) -> "Where":
         """Read no secret: values of secret managers stay open."""
         return replace(self, reading=replace(self.reading, secrets=False))
+
+    def with_last_known(self) -> "Where":
+        """Let references that cannot be read have their last known values, for plans."""
+        return replace(self, reading=replace(self.reading, last_known=True))
 
 
 class CacheOptions(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,7 @@ from fabric.model.lookups import LookupPlace, NamedLookup, has_references
 from fabric.model.other_tools import find_tool
 from fabric.model.problems import FabricError, Place, Problem, merge_missing_credentials
 from fabric.model.secrets.secrecy import redact_values
+from fabric.model.secrets.secret_pins import find_pins
 
 MAX_FINDINGS = 100
 # Shorter ones stand inside of common words: to hide them would spoil a message and hide nothing.
@@ -217,7 +218,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *islice(check_stacks(root, scope), MAX_FINDINGS),
         *islice(check_workflows(root, scope, has_own=has_own), MAX_FINDINGS),
-        *_find_late_values(root, source),
+        *_find_late_values(root, source, filled.secret_values | chosen.secret_values),
         *_find_untrusted_settings(source, root),
     ]
     findings = _drop_consequences(findings)
@@ -256,10 +257,16 @@ def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Find
         yield from islice(check_untrusted_config(root, source.own_backend), MAX_FINDINGS)
 
 
-def _find_late_values(root: Mapping, source: ConfigText) -> Iterator[Finding]:
+def _find_late_values(
+    root: Mapping, source: ConfigText, secrets: frozenset[str]
+) -> Iterator[Finding]:
     """Find late values, only if the text has some, or an upstream output is still unknown."""
     is_bound = has_late_bindings(source.text)
-    if is_bound or any(find_late_names(value) for value in source.env.values()):
+    if (
+        is_bound
+        or find_pins(*secrets)
+        or any(find_late_names(value) for value in source.env.values())
+    ):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
     if is_bound:
         yield from islice(find_unknown_services(root, source.bindings.services), MAX_FINDINGS)

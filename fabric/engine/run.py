@@ -18,8 +18,8 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.runs.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.task import Output
-from fabric.model.task_id import TaskId, passes_output
-from fabric.model.task_inputs import is_late_hook, list_used_needs
+from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import is_late_hook, uses_output
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
@@ -307,9 +307,8 @@ class Run:
     def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph
         task = graph.tasks[number]
-        uses = list_used_needs(task.inputs)
         needs: Sequence[int] = [
-            need for need in graph.needs[number] if passes_output(graph.ids[need], task.kind, uses)
+            need for need in graph.needs[number] if uses_output(graph.ids[need], task.inputs)
         ]
         if number in self._lenient:
             needs = [need for need in needs if self._outcomes[need].output is not None]

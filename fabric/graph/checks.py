@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabric.config.values import Check, Function
 from fabric.graph.deploy_settings import build_spec
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.late_values import find_late_names
+from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import CheckInputs
@@ -24,7 +24,7 @@ def build_check_tasks(
     if not function.checks:
         return
     _, settings, env = build_spec(unit, function)
-    late = {name for name, value in function.env if find_late_names(value)}
+    late = {name for name, value in function.env if has_unread_values(value)}
     for check in function.checks:
         inputs = CheckInputs(
             service=unit.service,

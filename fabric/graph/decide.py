@@ -19,6 +19,7 @@ from fabric.graph.traces import (
     list_current_rows,
 )
 from fabric.model.names import Digest
+from fabric.model.secrets.secret_pins import find_secret_source
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_wheel, parse_task_kind
 from fabric.model.text.amounts import format_count
@@ -322,7 +323,7 @@ def _format_change(change: Change) -> str:
             verb = "moved" if change.old and change.new else "changed"
             return f"base image {change.name} {verb}"
         case EntryKind.OPTION:
-            return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
+            return _format_setting_change(change)
         case _:
             return f"{change.kind} {change.name} changed"
     return f"{change.name} {what}"
@@ -334,3 +335,14 @@ def _format_versions(change: Change) -> str:
     if not old or not new:
         return f"{new} added" if new else f"{old} removed"
     return f"{old} -> {new}" if old != new else f"{new} changed"
+
+
+def _format_setting_change(change: Change) -> str:
+    secret = find_secret_source(change.name)
+    if not secret:
+        return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
+    if not change.new:
+        return f"secret {secret} no longer used"
+    if not change.old:
+        return f"version {change.new} of secret {secret} not recorded yet"
+    return f"new secret version {change.new} of {secret}"

@@ -6,12 +6,13 @@ from fabric.graph.bundling import (
     encode_function_extensions,
     list_deploy_secrets,
 )
-from fabric.graph.late_outputs import list_used_outputs
+from fabric.graph.late_outputs import list_late_texts, list_used_outputs
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.calls.concurrency import encode_concurrency
 from fabric.model.catalog import find_provider_facts
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import show_placeholders
+from fabric.model.secrets.secret_pins import list_secret_versions
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import Spec
 
@@ -45,6 +46,9 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
     outputs = list_used_outputs(unit.config, function)
     if outputs:
         settings += (("stack", " ".join(outputs)),)
+    settings += list_secret_versions(
+        (*(value for _, value in function.env), *list_late_texts(function))
+    )
     own = tuple((name, show_placeholders(text)) for name, text in function.settings)
     settings += (*own, *list_deploy_secrets(unit.config, function))
     return function.name, settings, env

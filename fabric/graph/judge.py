@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.decide import (
     UP_TO_DATE,
@@ -30,6 +31,11 @@ from fabric.model.records.record import (
     Mode,
     Operation,
     Record,
+)
+from fabric.model.secrets.secret_pins import (
+    find_secret_source,
+    has_secret_versions,
+    shorten_version,
 )
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import image_id, is_kind, name_of, package_id, parse_task_kind
@@ -110,10 +116,17 @@ def compare_with_live(one: DesiredFunction, was: FunctionRecord, salt: str) -> t
     late = dict(was.late)
     settings = tuple((name, fill_bindings(text, late)) for name, text in one.settings)
     return (
-        *compare_pairs(EntryKind.OPTION, format_settings(was.settings), settings),
+        *map(_shorten, compare_pairs(EntryKind.OPTION, format_settings(was.settings), settings)),
         *compare_pairs(EntryKind.ENV, was.environment, one.environment(salt)),
         *compare_pairs(EntryKind.UPSTREAM, was.upstream, one.upstream),
     )
+
+
+def _shorten(change: Change) -> Change:
+    """Shorten the version of a secret, which identifies it anyway."""
+    if not find_secret_source(change.name):
+        return change
+    return replace(change, old=shorten_version(change.old), new=shorten_version(change.new))
 
 
 def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> Decision:
@@ -139,9 +152,17 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
 
 
 def find_stale_functions(record: Record, asked: Iterable[DesiredFunction]) -> list[DesiredFunction]:
-    """Find the functions that are not deployed under the desired key."""
+    """Find the functions that are not deployed as desired."""
     found = ((one, record.function(one.name)) for one in asked)
-    return [one for one, was in found if was is None or was.key != one.key]
+    return [one for one, was in found if was is None or not _is_deployed(one, was, record.salt)]
+
+
+def _is_deployed(one: DesiredFunction, was: FunctionRecord, salt: str) -> bool:
+    """Return whether a function is deployed under the desired key. Functions whose secrets got
+    versions later keep the key of their deploy, so their parts are compared."""
+    if was.key == one.key or not was.key or not has_secret_versions(was.settings):
+        return was.key == one.key
+    return not compare_with_live(one, was, salt)
 
 
 def find_dropped_functions(record: Record, inputs: DeployInputs) -> tuple[str, ...]:

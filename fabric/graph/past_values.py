@@ -15,8 +15,10 @@ from fabric.model.late_values import (
     find_late_names,
     format_placeholder,
 )
+from fabric.model.lookups import PINNED
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secrets.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret_pins import find_pins, has_secret_versions, with_versions
 from fabric.model.task import Pairs
 
 _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")
@@ -26,9 +28,15 @@ class KnownValues(Struct, frozen=True):
     """Sources of values: `today` from the config with open placeholders, `kept` from the record."""
 
     today: Secret[Pairs] = NO_PAIRS
+    # `today` with the values of secrets at AWS, for records without their versions.
+    plain: Secret[Pairs] = NO_PAIRS
     kept: Secret[Pairs] = NO_PAIRS
     # Current upstream outputs by variable.
     addresses: Mapping[str, str] = {}
+    # Whether to restore the recorded versions of secrets, and not the current ones.
+    has_versions: bool = True
+    # Whether secrets of records without versions count as unchanged: a check reads no values.
+    assumes_secrets: bool = False
 
 
 class PastValues(Struct, frozen=True):
@@ -45,15 +53,13 @@ class PastValues(Struct, frozen=True):
 
 
 def recover_past_values(one: FunctionRecord, known: KnownValues, salt: str) -> PastValues:
-    today, kept = dict(known.today.reveal()), dict(known.kept.reveal())
+    today = dict(known.today.reveal())
     same: dict[str, str] = {}
     for name, digest in one.environment:
-        # An address of an upstream is no value of then: it is given anew.
-        tried = (today.get(name), kept.get(name), format_placeholder(name))
-        found = next(
-            (text for text in tried if text is not None and _is_hash_match(text, digest, salt)),
-            None,
-        )
+        tried = _list_candidates(one, known, name)
+        found = next((text for text in tried if _is_hash_match(text, digest, salt)), None)
+        if found is None and known.assumes_secrets and not has_secret_versions(one.settings):
+            found = today[name] if find_pins(today.get(name, "")) else None
         if found is not None and _is_known(found, known.addresses):
             same[name] = found
     missing = [name for name, _ in one.environment if name not in same]
@@ -62,6 +68,17 @@ def recover_past_values(one: FunctionRecord, known: KnownValues, salt: str) -> P
         tuple(name for name in missing if name in today),
         tuple(name for name in missing if name not in today),
     )
+
+
+def _list_candidates(one: FunctionRecord, known: KnownValues, name: str) -> Iterator[str]:
+    """List the texts that a variable of a record can have had."""
+    for pairs in (known.today, known.plain, known.kept):
+        yield from (text for key, text in pairs.reveal() if key == name)
+    if known.has_versions:
+        today = (text for key, text in known.today.reveal() if key == name)
+        yield from (with_versions(text, one.settings) for text in today)
+    # An address of an upstream is no value of then: it is given anew.
+    yield format_placeholder(name)
 
 
 def _is_hash_match(value: str, digest: str, salt: str) -> bool:
@@ -84,8 +101,8 @@ def fill_past_addresses(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
 def _find_address(name: str, addresses: Mapping[str, str]) -> str | None:
     if name in addresses:
         return addresses[name]
-    if name.startswith(OWN_ADDRESSES):
-        return format_placeholder(name)  # the deployer fills it
+    if name.startswith((*OWN_ADDRESSES, PINNED)):
+        return format_placeholder(name)  # the deploy fills it
     return next(_list_other_names(name, addresses), None)
 
 

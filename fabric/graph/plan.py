@@ -10,8 +10,8 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, passes_output, remove_target_suffix
-from fabric.model.task_inputs import RECORD_KINDS, list_used_needs
+from fabric.model.task_id import TaskId, remove_target_suffix
+from fabric.model.task_inputs import RECORD_KINDS, uses_output
 
 
 class Known(Struct, frozen=True):
@@ -62,7 +62,7 @@ def make_plan(graph: TaskGraph, memory: Memory) -> Plan:
 
 
 def judge(task: Task, needs: Sequence[tuple[TaskId, Decision]], memory: Memory) -> Decision:
-    needs = [one for one in needs if passes_output(one[0], task.kind, list_used_needs(task.inputs))]
+    needs = [one for one in needs if uses_output(one[0], task.inputs)]
     unknown = tuple(need for need, decision in needs if decision.output is None)
     digests = [
         (remove_target_suffix(need), decision.output.digest)

@@ -23,6 +23,22 @@ SYSTEM_VARIABLES = frozenset(
     "CDPATH EDITOR ENV HOME HOST HOSTNAME IFS LANG LOGNAME MAIL NODE_OPTIONS OLDPWD PAGER PATH PORT"
     " PS1 PWD PYTHONPATH SHELL TEMP TERM TMP TMPDIR TZ UID USER USERNAME".split()
 )
+# Names that describe the use or a limit of a credential, if their value fits.
+_DESCRIBED = re.compile(
+    r"(?:^|_)(?:MAX|MIN|USE|ENABLE|REQUIRE|ALLOW|DISABLE|SKIP)_|_(?:TYPE|MODE|KIND|USE|POLICY|FIELD"
+    r"|PARAM|VERSION|FORMAT|ALGORITHM|SCOPE|SIZE|REQUIRED|TIMEOUT|LIFETIME|ROTATION)S?$"
+    r"|_(?:SECONDS|MINUTES|HOURS|DAYS|MS)$|TOKENS_PER_|_TOKENS$",
+    re.IGNORECASE,
+)
+_PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z_. -]{0,30}|v?[0-9]{1,7}(?:\.[0-9]{1,3})?")
+# Kinds of access, which are the values of keys such as `Authorization`.
+_ACCESS_KINDS = frozenset(
+    "none null yes no on off enabled disabled aws_iam jwt custom request bearer basic api_key"
+    " cognito_user_pools".split()
+)
+# Names of addresses, whose last part is not a credential.
+_ADDRESS = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9._-]{0,24})*", re.IGNORECASE)
+_IN_PATH = re.compile(r"webhook|hook$", re.IGNORECASE)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 
@@ -42,3 +58,23 @@ def is_credential_name(name: str) -> bool:
 
 def is_plain_name(name: str) -> bool:
     return _PLAIN_NAME.search(name) is not None and _SHORT_NAME.search(name) is None
+
+
+def is_plain_value(name: str, text: str) -> bool:
+    """Return whether a value with the name of a credential only describes one: a kind of access, a
+    limit, or an address without a part that can be a credential."""
+    if text.lower() in _ACCESS_KINDS:
+        return True
+    words = _WORD.sub("_", name.replace("-", "_"))
+    if _DESCRIBED.search(words) and _PLAIN_WORD.fullmatch(text):
+        return True
+    is_address = _ADDRESS.fullmatch(text) is not None and not _IN_PATH.search(words)
+    parts = text.partition("://")[2].split("/")[1:]
+    return is_address and not any(map(_is_random, parts))
+
+
+def _is_random(part: str) -> bool:
+    """Return whether a part of a path mixes letters and digits, as identifiers and tokens do."""
+    digits = sum(one.isdigit() for one in part)
+    is_mixed = part.lower() != part and part.upper() != part and part[1:].lower() != part[1:]
+    return digits > 3 or is_mixed  # noqa: PLR2004 - a version such as v2024 is one more

@@ -9,6 +9,7 @@ from fabric.importing.credential_names import (
     SYSTEM_VARIABLES,
     is_credential_name,
     is_plain_name,
+    is_plain_value,
     name_variable,
 )
 from fabric.importing.credential_texts import (
@@ -47,6 +48,8 @@ _VALUES = ("Value", "value", "HeaderValue")
 _MAPPED = re.compile(r"(?:method|integration|context|stageVariables)\.")
 _CODE = "InlineCode"
 _API_KEY = "AWS::ApiGateway::ApiKey"
+# The result of the value of an API key that the Serverless Framework creates.
+API_KEY_REASON = "values of API keys are not copied; AWS creates a new value"
 _WORDS = ("", "true", "false")
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Functions whose text names a resource or an export.
@@ -117,6 +120,14 @@ class Credentials:
 
     def hide(self, at: At, key: str, value: str) -> str:
         """Return the reference for a credential, and note it. Another value has another name."""
+        text = self._choose_reference(at, key, value)
+        if at.path[:1] == ("provider",) and "apiKeys" in at.path:
+            self._ledger.lose(at, API_KEY_REASON)
+        else:
+            self._ledger.hide(at, text)
+        return text
+
+    def _choose_reference(self, at: At, key: str, value: str) -> str:
         name = name_variable(key)
         is_used = self._values.get(name, value) != value
         if name in SYSTEM_VARIABLES or (is_used and len(at.path) > 1):
@@ -125,9 +136,7 @@ class Credentials:
         while self._values.get(name, value) != value:
             name, number = f"{base}_{number}", number + 1
         self._values[name] = value
-        text = f"${{env:{name}}}"
-        self._ledger.hide(at, text)
-        return text
+        return f"${{env:{name}}}"
 
     def is_hidden(self, text: str) -> bool:
         """Return whether a text is the reference for a credential of the source."""
@@ -256,9 +265,8 @@ def is_credential(text: str, name: str) -> bool:
 
 def _is_credential(node: Scalar, name: _Name) -> bool:
     key = name.text
-    if key == _CODE:
-        return False
-    if node.text.lower() in _WORDS or _REFERENCE.match(node.text) or _MAPPED.match(node.text):
+    is_word = key == _CODE or node.text.lower() in _WORDS
+    if is_word or _REFERENCE.match(node.text) or _MAPPED.match(node.text):
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):
         return False
@@ -266,6 +274,8 @@ def _is_credential(node: Scalar, name: _Name) -> bool:
         return True
     plain = strip_variables(node.text)
     if plain != node.text and len(plain) < SHORTEST_PART:
+        return False
+    if is_plain_value(key, node.text):
         return False
     is_credential_key = is_credential_name(key) or _HEADER.search(key) is not None
     is_named = name.is_secret or (name.is_named and is_credential_key)

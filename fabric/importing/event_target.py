@@ -20,6 +20,9 @@ class EventTarget:
         # Resources that the other tool creates for an event, by logical id.
         self.new_resources: dict[str, Json] = {}
         self.is_rest = self.is_http = False
+        # Settings of buckets that the other tool creates, by the name in events.
+        self.buckets: dict[str, At] = {}
+        self.used_buckets: set[str] = set()
         # Payload versions that routes name.
         self.payloads: set[str] = set()
         # APIs with a document of their own, and the functions that they call.

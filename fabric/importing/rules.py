@@ -47,13 +47,22 @@ def texts_as(key: str) -> Rule:
 
 
 def lower_as(key: str) -> Rule:
-    return lambda context, at, fields: context.put(at, fields, key, context.read_text(at).lower())
+    """Copy a text in lowercase. References stay as they are."""
+
+    def rule(context: Context, at: At, fields: Fields) -> None:
+        text = context.read_text(at)
+        context.put(at, fields, key, text if "${" in text else text.lower())
+
+    return rule
 
 
 def flag_as(key: str) -> Rule:
-    """Copy a flag, which can be written as text."""
+    """Copy a flag, which can be written as text, or a reference to one."""
 
     def rule(context: Context, at: At, fields: Fields) -> None:
+        if at.is_map:
+            context.copy(at, fields, key)
+            return
         fields.put(key, is_true(at), at)
         context.ledger.carry(at)
 

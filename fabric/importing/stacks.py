@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
+from fabric.importing.credential_names import is_credential_name
 from fabric.importing.intrinsics import (
     Intrinsics,
     LogicalNames,
@@ -334,10 +335,32 @@ class TemplateBuilder:
         for name, entry in own.items():
             if name in used and name in self._names.parameters:
                 self._parameters.setdefault(name, self._names.parameters[name])
-                yield entry
+                yield entry._replace(value=self._hide_parameter(name, entry.value))
         for name, node in self._declared.items():
             if name not in own:
-                yield KeyValue(name, 0, 0, node)
+                yield KeyValue(name, 0, 0, self._hide_parameter(name, node))
+
+    def _hide_parameter(self, name: str, node: Node) -> Node:
+        """Let CloudFormation hide the value of a credential, which has no default."""
+        value = self._parameters[name]
+        binding = _SECRET_BINDING.match(value)
+        is_secret = binding is not None and (
+            binding[1] == "secret" or is_credential_name(binding[2])
+        )
+        if not (is_secret or is_credential_name(name)) or not isinstance(node, Mapping):
+            return node
+        entries = [
+            one
+            for one in node.entries
+            if one.key != "NoEcho" and not (one.key == "Default" and "${" in At(one.value).text)
+        ]
+        flag = KeyValue("NoEcho", node.line, node.column, _TRUE)
+        return node._replace(entries=(*entries, flag))
+
+
+_TRUE = Scalar(value=True, text="true", line=0, column=0)
+# A secret, or a variable of the environment.
+_SECRET_BINDING = re.compile(r"\$\{(secret|env):([A-Za-z0-9_.-]+)")
 
 
 def _is_used(entry: KeyValue, text: str) -> bool:

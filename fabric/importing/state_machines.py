@@ -30,7 +30,7 @@ def _put_definition(context: Context, at: At, workflow: Fields) -> None:
     if at.is_map and at.get("Bucket").node is not None:
         context.ledger.lose(at, "a definition in a bucket is not supported")
         return
-    if at.is_map:
+    if at.is_map and at.get("Ref").node is None:
         _put_inline(context, at, workflow)
     else:
         path = context.read_text(at)
@@ -101,7 +101,10 @@ def convert_state_machine(
     apply_rules(context, at, _RULES, workflow)
     for key, inner in (("tracingConfig", "enabled"), ("Tracing", "Enabled")):
         flag = at.get(key, inner)
-        if not flag.is_missing:
+        if flag.is_map:
+            reason = "the setting depends on a parameter"
+            context.ledger.lose(flag, reason, "set `tracing` of the workflow")
+        elif not flag.is_missing:
             if flag.text.lower() == "true":
                 workflow.put("tracing", "active", flag)
             context.ledger.carry(at.get(key))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from fabric.model.lookups import PINNED, parse_pin
 from fabric.model.problems import FabricError, Problem
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -24,6 +25,7 @@ _WHERE_IN_WORKFLOWS = (
     "`definition`, `permissions`, `substitutions` and sources of triggers of the workflow, and "
     "outputs of the stack in its `role`"
 )
+_WHERE_SECRETS = "`env`, `extensions`, the address of a resource and the secrets of an addon"
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
@@ -83,6 +85,8 @@ def show_placeholders(text: str) -> str:
 
 def format_binding(name: str) -> str:
     """Format the binding as the config writes it."""
+    if (pin := parse_pin(name)) is not None:
+        return pin.text
     if not name.startswith(_BINDINGS):
         return f"${{env:{name}}}"
     if owner := find_url_owner(name):
@@ -144,6 +148,12 @@ def late_value_problem(path: str, name: str) -> Problem:
             f"`{path}` uses `{format_binding(name)}`, which is known only after the release",
             hint="use it only in `parameters` of the stack `after`",
         )
+    if name.startswith(PINNED):
+        return Problem(
+            "config/late-value",
+            f"`{path}` must be known before the deploy, which reads `{format_binding(name)}`",
+            hint=f"use secrets only in {_WHERE_SECRETS}",
+        )
     where = _WHERE_IN_WORKFLOWS if path.startswith("workflows") else WHERE_LATE
     return Problem(
         "config/late-value",
@@ -153,8 +163,9 @@ def late_value_problem(path: str, name: str) -> Problem:
 
 
 def unknown_value_problem(what: str, name: str) -> Problem:
+    shown = format_binding(name) if name.startswith(PINNED) else name
     return Problem(
         "config/late-value",
-        f"{what} depends on a value that is not known yet: `{name}`",
+        f"{what} depends on a value that is not known yet: `{shown}`",
         hint=f"deploy the dependency first, or use the value only in {WHERE_LATE}",
     )

@@ -150,6 +150,10 @@ class WithheldError(FabricError):
         self.is_told = is_told
 
 
+class OfflineError(FabricError):
+    """A service could not be asked: the network or valid credentials are missing."""
+
+
 class UntouchedError(FabricError):
     """The request was rejected before any call, so the known state is unchanged."""
 

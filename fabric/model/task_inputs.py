@@ -11,6 +11,7 @@ from msgspec import Struct
 from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
+from fabric.model.task_id import is_kind, name_of, passes_output
 
 
 def list_option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
@@ -680,7 +681,17 @@ class ProbeInputs(_Inputs, frozen=True):
         return list_option_entries(self, "service")
 
 
-def list_used_needs(inputs: TaskInputs) -> tuple[str, ...]:
+def uses_output(need: str, inputs: TaskInputs) -> bool:
+    """Return whether a task uses the output of a need, or only waits for it. Deploys wait for the
+    stack of their service also without a binding to it."""
+    if isinstance(inputs, DeployInputs) and is_kind(need, "stack"):
+        is_own = name_of(need).service == inputs.service
+        settings = (name for _, settings, _ in inputs.functions for name, _ in settings)
+        return not is_own or "stack" in settings
+    return passes_output(need, inputs.kind, _list_used_needs(inputs))
+
+
+def _list_used_needs(inputs: TaskInputs) -> tuple[str, ...]:
     return inputs.uses if isinstance(inputs, StackInputs) else ()
 
 

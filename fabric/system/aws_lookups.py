@@ -1,12 +1,12 @@
-"""Values that references of a config read: AWS parameters, secrets and stack outputs, and
-Terraform states.
+"""Values that references of a config read: AWS parameters and stack outputs, Terraform states, and
+versions of secrets.
 
-Each is read once per command. The config layer gets them through a function.
+Each is read once per command. The config layer gets them through a function. Values of secrets at
+AWS are not read: `aws_secrets.py` does that for deploys.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,25 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
-from fabric.model.problems import FabricError, Problem
-from fabric.model.secrets.secret import Secret
-from fabric.system.cloud1_account import (
-    REFUSED,
-    Cloud1Account,
-    Trying,
-    open_boto_client,
-    open_boto_session,
-    read_error_code,
-    resolve_cloud1_account,
+from fabric.model.lookups import (
+    LookupKind,
+    LookupPlace,
+    LookupValue,
+    NamedLookup,
+    parse_secret_name,
 )
+from fabric.model.problems import FabricError, OfflineError
+from fabric.model.secrets.secret import Secret
+from fabric.system.aws_clients import (
+    AwsClients,
+    convert_call_error,
+    run_parallel,
+)
+from fabric.system.aws_secrets import describe_parameter, describe_secret
+from fabric.system.cloud1_account import read_error_code
 
-_ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
-_PATIENT = Trying("standard", 4, 8, 10.0)
 # The maximum number of names in one call.
 _BATCH = 10
-_MAX_PARALLEL = 8
 _META = {"region": "region_name", "partition": "partition"}
 _MISSING = frozenset(
     (
@@ -39,14 +40,6 @@ _MISSING = frozenset(
         *("NoSuchBucket", "404"),
     )
 )
-
-
-class _Found(Struct, frozen=True):
-    text: Secret[str]
-    is_secret: bool = False
-
-    def reveal(self) -> LookupValue:
-        return LookupValue(self.text.reveal(), self.is_secret)
 
 
 class _Document(Struct, frozen=True):
@@ -65,16 +58,17 @@ class AwsLookups:
     service side by side."""
 
     def __init__(self, env: Mapping[str, str], folder: Path) -> None:
-        self._account = resolve_cloud1_account(env, _ENDPOINTS)
+        self._clients = AwsClients(env)
         self._env = Secret(env)
         self._folder = folder
-        self._sessions: dict[str, Any] = {}
-        self._clients: dict[tuple[str, str], Any] = {}
-        self._known: dict[tuple[NamedLookup, str], _Found | None] = {}
+        # Outputs of Terraform can be secrets.
+        self._known: dict[tuple[NamedLookup, str], Secret[LookupValue | None]] = {}
         self._documents: dict[str, Any] = {}
         self._reads_in_batches = True
         # Set when no credentials were found, so that they are searched once.
         self._missing: FabricError | None = None
+        # Errors of connections and logins, so that each service is tried once.
+        self._offline: dict[LookupKind, Exception] = {}
         self.were_asked = False
 
     def read(self, kind: LookupKind, name: str, place: LookupPlace) -> LookupValue | None:
@@ -83,8 +77,14 @@ class AwsLookups:
         one = NamedLookup(kind, name)
         if (one, place.region) not in self._known:
             self._fetch(one, place)
-        found = self._known[one, place.region]
-        return None if found is None else found.reveal()
+        return self._known[one, place.region].reveal()
+
+    def list_read(self) -> Iterator[tuple[NamedLookup, str, LookupValue]]:
+        """List the references that exist, with their regions."""
+        for (one, region), found in self._known.items():
+            value = found.reveal()
+            if value is not None:
+                yield one, region, value
 
     def _fetch(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read a value, and with a parameter all others."""
@@ -92,41 +92,46 @@ class AwsLookups:
 
         if self._missing:
             raise self._missing
+        if one.kind in self._offline:
+            raise convert_call_error(one.text, self._offline[one.kind])
         try:
             if one.kind is LookupKind.SSM:
                 self._fetch_parameters(one, place)
             else:
                 self._fetch_documents(place)
-                self._known[one, place.region] = self._read_one(one, place.region)
-        except ClientError as error:
-            if read_error_code(error) not in _MISSING:
-                raise FabricError(_rejection_problem(one, error)) from error
-            self._known[one, place.region] = None
-        except BotoCoreError as error:
-            found = FabricError(_unreachable_problem(one, type(error).__name__))
-            self._missing = found if found.first.code == "credentials/missing" else None
+                self._known[one, place.region] = Secret(self._read_one(one, place.region))
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and read_error_code(error) in _MISSING:
+                self._known[one, place.region] = Secret(None)
+                return
+            found = convert_call_error(one.text, error)
+            if found.first.code == "credentials/missing":
+                self._missing = found
+            elif isinstance(found, OfflineError):
+                self._offline[one.kind] = error
             raise found from error
 
-    def _read_one(self, one: NamedLookup, region: str) -> _Found | None:
+    def _read_one(self, one: NamedLookup, region: str) -> LookupValue | None:
         if one.kind is LookupKind.AWS and one.name != "accountId":
-            return _Found(Secret(str(getattr(self._open("sts", region).meta, _META[one.name]))))
+            return LookupValue(str(getattr(self._open("sts", region).meta, _META[one.name])))
         document = self._remember(self._find_document(one, region))
         match one.kind:
             case LookupKind.SECRETS_MANAGER:
-                return _read_secret(one.name, document)
+                return describe_secret(one.name, region, document)
             case LookupKind.CFN:
                 return _read_output(one.name, document)
             case LookupKind.CFN_EXPORT:
-                return _Found(Secret(document[one.name])) if one.name in document else None
+                return LookupValue(document[one.name]) if one.name in document else None
             case LookupKind.TF:
                 return _read_terraform(one.name, document)
             case _:
-                return _Found(Secret(str(document["Account"])))
+                return LookupValue(str(document["Account"]))
 
     def _find_document(self, one: NamedLookup, region: str) -> _Document:
         """Return the document with the value of a reference."""
         if one.kind is LookupKind.SECRETS_MANAGER:
-            return self._find_secret(one.name.partition("#")[0], region)
+            secret = parse_secret_name(one.name)
+            return self._find_secret(secret.arn_owner or secret.secret, region)
         if one.kind is LookupKind.CFN:
             other, _, stack = one.name.rpartition(".")[0].rpartition(":")
             return replace(self._find_stack(stack, other or region), region=other)
@@ -144,7 +149,7 @@ class AwsLookups:
         return _Document(
             f"secret {ident} {region}",
             service,
-            lambda: self._open(service, region).get_secret_value(SecretId=ident),
+            lambda: self._open(service, region).describe_secret(SecretId=ident),
         )
 
     def _find_stack(self, stack: str, region: str) -> _Document:
@@ -168,18 +173,11 @@ class AwsLookups:
             for service, region in sorted(clients):
                 if service:
                     self._open(service, region)
-            self._run_parallel(self._try_read, list(missing.values()))
+            run_parallel(self._try_read, list(missing.values()))
 
     def _try_read(self, document: _Document) -> None:
         with suppress(Exception):  # raised again by the reference that needs the document
             self._remember(document)
-
-    def _run_parallel(self, call: Callable[[Any], object], values: Sequence[Any]) -> None:
-        if len(values) == 1:
-            call(values[0])
-            return
-        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
-            list(pool.map(call, values))
 
     def _fetch_parameters(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read parameters. If AWS rejects a batch, each is read by its own call, so that an error
@@ -192,7 +190,7 @@ class AwsLookups:
         try:
             starts = range(0, len(names), _BATCH)
             self._open("ssm", place.region)
-            self._run_parallel(
+            run_parallel(
                 lambda start: self._fetch_batch(names[start : start + _BATCH], place.region), starts
             )
         except ClientError:
@@ -203,14 +201,13 @@ class AwsLookups:
             self._fetch_batch([one.name], place.region)
 
     def _fetch_batch(self, names: Sequence[str], region: str) -> None:
-        answer = self._open("ssm", region).get_parameters(Names=names, WithDecryption=True)
+        answer = self._open("ssm", region).get_parameters(Names=names, WithDecryption=False)
         found = {one["Name"] + one.get("Selector", ""): one for one in answer["Parameters"]}
         for name in names:
             # Some servers omit the selector, which is the version or label after the colon.
             row = found.get(name) or found.get(name.partition(":")[0])
-            self._known[NamedLookup(LookupKind.SSM, name), region] = (
-                None if row is None else _Found(Secret(row["Value"]), row["Type"] == "SecureString")
-            )
+            value = None if row is None else describe_parameter(name, region, row)
+            self._known[NamedLookup(LookupKind.SSM, name), region] = Secret(value)
 
     def _list_exports(self, region: str) -> dict[str, str]:
         pages = self._open("cloudformation", region).get_paginator("list_exports").paginate()
@@ -238,67 +235,23 @@ class AwsLookups:
         return found
 
     def _open(self, service: str, region: str) -> Any:
-        key = (service, region)
-        if key not in self._clients:
-            account = _place_account(self._account, region)
-            if region not in self._sessions:
-                self._sessions[region] = open_boto_session(account)
-            session = self._sessions[region]
-            self._clients[key] = open_boto_client(session, service, account, _PATIENT)
-        return self._clients[key]
+        return self._clients.open(service, region)
 
 
-def _read_secret(name: str, secret: Mapping[str, Any]) -> _Found | None:
-    ident, _, key = name.partition("#")
-    if "SecretString" not in secret:
-        message = f"the secret `{ident}` contains binary data, not text"
-        hint = "store it as text (SecretString)"
-        raise FabricError(Problem("config/unresolved-reference", message, hint))
-    text = secret["SecretString"]
-    if not key:
-        return _Found(Secret(text), is_secret=True)
-    try:
-        value = json.loads(text).get(key)
-    except (ValueError, AttributeError):
-        return None
-    return None if value is None else _Found(Secret(_format(value)), is_secret=True)
-
-
-def _read_output(name: str, answer: Mapping[str, Any]) -> _Found | None:
+def _read_output(name: str, answer: Mapping[str, Any]) -> LookupValue | None:
     output = name.rpartition(".")[2]
     outputs = answer["Stacks"][0].get("Outputs", ()) if answer["Stacks"] else ()
     texts = {one["OutputKey"]: one["OutputValue"] for one in outputs}
-    return _Found(Secret(texts[output])) if output in texts else None
+    return LookupValue(texts[output]) if output in texts else None
 
 
-def _read_terraform(name: str, state: Mapping[str, Any]) -> _Found | None:
+def _read_terraform(name: str, state: Mapping[str, Any]) -> LookupValue | None:
     row = state.get("outputs", {}).get(name.partition("#")[2])
     if row is None:
         return None
-    return _Found(Secret(_format(row["value"])), bool(row.get("sensitive")))
-
-
-def _place_account(account: Cloud1Account, region: str) -> Cloud1Account:
-    return replace(account, region=region or account.region)
+    return LookupValue(_format(row["value"]), bool(row.get("sensitive")))
 
 
 def _format(value: object) -> str:
     """Format a value like Terraform and AWS show it: text as it is, others as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _rejection_problem(one: NamedLookup, error: Any) -> Problem:
-    code = read_error_code(error)
-    message = f"cannot read `{one.text}`: AWS rejected `{error.operation_name}` ({code})"
-    if code in REFUSED:
-        hint = f"check the credentials and their permission for `{error.operation_name}`"
-        return Problem("credentials/refused", message, hint)
-    return Problem("provider/refused", message, "check the reference and the region")
-
-
-def _unreachable_problem(one: NamedLookup, why: str) -> Problem:
-    message = f"cannot read `{one.text}`: {why}"
-    if "Credentials" in why:
-        hint = "set CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY, or a profile"
-        return Problem("credentials/missing", message, hint)
-    return Problem("provider/unreachable", message, "check the network and the endpoint")

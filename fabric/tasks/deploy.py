@@ -11,6 +11,7 @@ from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import (
     DesiredFunction,
     build_live_output,
+    build_wanted,
     find_dropped_functions,
     find_stale_functions,
     judge_deploy,
@@ -29,6 +30,7 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef, ValueOwner
+from fabric.model.secrets.secret_pins import has_secret_versions
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, find_image_task, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
@@ -92,9 +94,8 @@ class DeployKind:
         ref = get_record_ref(inputs)
         locked_record = self._tools.records.lock_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
-        asked = list_wanted(
-            inputs, self.code(task), merge_pairs(list_output_hashes(upstream), outside)
-        )
+        given = merge_pairs(list_output_hashes(upstream), outside)
+        asked = list_wanted(inputs, self.code(task), given)
         salt = locked_record.record.salt
         stale = {one.name for one in find_stale_functions(locked_record.record, asked)}
         values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
@@ -102,6 +103,17 @@ class DeployKind:
         values = {
             name: _with_layer_addresses(one, locked_record.record) for name, one in values.items()
         }
+        names = [one.name for one in asked]
+        plain = [
+            (one, values[one.name])
+            for one in asked
+            if one.name in stale
+            and self._has_recorded_values(task, values[one.name], locked_record.record, given)
+        ]
+        if plain and len(plain) == len(stale) and self._is_settled(task, locked_record):
+            self._note_versions(task, locked_record, plain)
+            task_tools.say(task.id, "the deployed secrets have the same values")
+            return TaskResult(build_live_output(locked_record.record, names).digest, keep=False)
         shares = []
         for one in asked:
             artifact = self._keep_artifact(ref, one, upstream, task_tools)
@@ -113,8 +125,38 @@ class DeployKind:
             task, locked_record, [share.order for share in shares], task_tools
         )
         self._note(task, locked_record, shares, deployed)
-        names = [one.name for one in asked]
         return TaskResult(build_live_output(locked_record.record, names).digest, keep=False)
+
+    def _has_recorded_values(
+        self, task: Task, values: Values, record: Record, given: Pairs
+    ) -> bool:
+        """Return whether a function of an older version of fabric is deployed with the same values
+        of secrets: its key contains them, and not their versions."""
+        was = record.function(values.spec[0])
+        if was is None or values.plain_spec is None or has_secret_versions(was.settings):
+            return False
+        inputs = require_inputs(task, DeployInputs)
+        return was.key == build_wanted(inputs, values.plain_spec, self.code(task), given).key
+
+    def _is_settled(self, task: Task, locked_record: OpenRecord) -> bool:
+        """Return whether nothing except versions of secrets can have changed."""
+        dropped = find_dropped_functions(locked_record.record, require_inputs(task, DeployInputs))
+        is_open = any(intent.task == task.id for intent in locked_record.unsettled)
+        return not (dropped or is_open or self._tools.force)
+
+    def _note_versions(
+        self,
+        task: Task,
+        locked_record: OpenRecord,
+        rows: Sequence[tuple[DesiredFunction, Values]],
+    ) -> None:
+        """Record the versions of secrets that are deployed."""
+        learned = [
+            FunctionDone(task.id, self._describe(locked_record, one, values, was))
+            for one, values in rows
+            if (was := locked_record.record.function(one.name))
+        ]
+        locked_record.add(*learned)
 
     def _keep_artifact(
         self,
@@ -222,12 +264,8 @@ class DeployKind:
     ) -> FunctionRecord:
         one, values, artifact = share.wanted, share.values, share.order.artifact
         was = locked_record.record.function(one.name)
-        salt = locked_record.record.salt
-        environment = one.environment(salt)
-        environment_sha256 = hash_fields(part for pair in environment for part in pair)
-        owner = ValueOwner(locked_record.record.ref, one.name, salt, environment_sha256)
         unchanged = was is not None and was.key == one.key and not self._tools.force
-        return FunctionRecord(
+        made = FunctionRecord(
             name=one.name,
             key=one.key,
             artifact_sha256=artifact.sha256,
@@ -237,15 +275,30 @@ class DeployKind:
             handler=artifact.handler,
             triggers=values.shown.triggers,
             layers=values.shown.layers,
-            # The same key, the same settings: they stay as they were written.
-            settings=was.settings if was and unchanged else _fill_settings(one, values),
-            environment=environment,
-            environment_sha256=environment_sha256,
-            sealed_values=self._seal_values(owner, values, was),
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
             image=live.image,
             late=values.late,
+        )
+        described = self._describe(locked_record, one, values, made)
+        # The same key, the same settings: they stay as they were written.
+        return replace(described, settings=was.settings) if was and unchanged else described
+
+    def _describe(
+        self, locked_record: OpenRecord, one: DesiredFunction, values: Values, to: FunctionRecord
+    ) -> FunctionRecord:
+        """Add the settings and the hashes of the environment to the record of a function."""
+        salt = locked_record.record.salt
+        environment = one.environment(salt)
+        environment_sha256 = hash_fields(part for pair in environment for part in pair)
+        owner = ValueOwner(locked_record.record.ref, one.name, salt, environment_sha256)
+        was = locked_record.record.function(one.name)
+        return replace(
+            to,
+            settings=_fill_settings(one, values),
+            environment=environment,
+            environment_sha256=environment_sha256,
+            sealed_values=self._seal_values(owner, values, was),
         )
 
     def _seal_values(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:

@@ -24,7 +24,7 @@ from fabric.model.records.record import (
     RecordRef,
     ValueOwner,
 )
-from fabric.model.secrets.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, NO_SECRETS, Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec
@@ -83,6 +83,9 @@ class Deployers(Protocol):
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Return the minimal identity of a deployment, sufficient to delete it."""
 
+    def find_known_address(self, ref: RecordRef) -> DeploymentAddress:
+        """Return the address with the settings that are known before a run."""
+
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         """Return everything a deploy needs of a service. Raises if an upstream has no output."""
 
@@ -103,7 +106,9 @@ class ShownTexts(Struct, frozen=True):
 class Values(Struct, frozen=True):
     """The values of a function.
 
-    `declared` is its environment with open upstream placeholders, `spec` the basis of its key.
+    `declared` is its environment with open upstream placeholders, `spec` the basis of its key. In
+    `declared_plain` and `plain_spec`, secrets at AWS have their values, as in keys of older
+    versions of fabric. Without such secrets, `plain_spec` is None.
     """
 
     triggers: tuple[str, ...] = ()
@@ -111,13 +116,17 @@ class Values(Struct, frozen=True):
     shown: ShownTexts = ShownTexts()
     env: Secret[Pairs] = NO_PAIRS
     declared: Secret[Pairs] = NO_PAIRS
+    declared_plain: Secret[Pairs] = NO_PAIRS
     spec: Spec = ("", (), ())
+    plain_spec: Spec | None = None
     tags: Pairs = ()
     capacity: Capacity = Capacity()
     # Names the secret variables.
     secret: frozenset[str] = frozenset()
     # The late values of triggers, layers, tags and settings.
     late: Pairs = ()
+    # The values of secrets at AWS, which are never printed.
+    read_secrets: Secret[frozenset[str]] = NO_SECRETS
 
     @property
     def is_configured(self) -> bool:
@@ -206,6 +215,9 @@ class FunctionValues(Protocol):
 
     def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
         """Return a state machine of the config; None if it has none of this name."""
+
+    def secrets(self, ref: RecordRef, texts: Sequence[str]) -> Secret[dict[str, str]]:
+        """Read the secrets at AWS in texts, by the names of their placeholders."""
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         """Map variables to the current outputs of a service's upstreams."""

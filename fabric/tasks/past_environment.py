@@ -13,6 +13,7 @@ from fabric.graph.past_values import (
     recover_past_values,
 )
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import fill_placeholders
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import (
@@ -65,7 +66,13 @@ class PastEnvironment:
         here = {name for name, _ in today.declared.reveal()} if tools.takes_today else set()
         kept = (pair for pair in self._opened.values.reveal() if pair[0] not in here)
         addresses = tools.values.addresses(past.ref)
-        self._known = KnownValues(today.declared, Secret(tuple(kept)), addresses)
+        self._known = KnownValues(
+            today=today.declared,
+            plain=today.declared_plain,
+            kept=Secret(tuple(kept)),
+            addresses=addresses,
+            has_versions=not tools.takes_today,
+        )
         self.values: PastValues = recover_past_values(past.record, self._known, past.salt)
 
     @property
@@ -113,7 +120,11 @@ class PastEnvironment:
         """Return the environment to deploy. Raises if it would differ from the old one."""
         if self.problem:
             raise FabricError(self.problem)
-        return Secret(fill_past_addresses(self._get_declared_values(), self._known.addresses))
+        env = fill_past_addresses(self._get_declared_values(), self._known.addresses)
+        secrets = self._tools.values.secrets(self._past.ref, tuple(text for _, text in env))
+        return Secret(
+            tuple((name, fill_placeholders(text, secrets.reveal())) for name, text in env)
+        )
 
     def build_record(self) -> FunctionRecord:
         """Return the function record. With other values than before, its key is changed."""

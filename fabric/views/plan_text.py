@@ -20,6 +20,7 @@ from fabric.model.outcomes.planned import (
     PlannedWorkflow,
     PlanOutcome,
 )
+from fabric.model.secrets.secret_pins import find_secret_source
 from fabric.model.task_id import is_kind
 from fabric.model.text.amounts import format_count
 from fabric.model.text.natural_order import make_natural_key
@@ -155,7 +156,16 @@ def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
     yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
     fields = function.fields
     for name in fields if function.change == "update" else fields.keys() & _URL_ACCESS:
-        yield f"      {name}: {_change(name, *fields[name], style)}"
+        yield f"      {_format_field(name, *fields[name], style)}"
+
+
+def _format_field(name: str, old: Json, new: Json, style: Style) -> str:
+    secret = find_secret_source(name)
+    if secret and old and new:
+        return f"new secret version {new} of {secret} (was {old})"
+    if secret and new:
+        return f"version {new} of secret {secret} not recorded yet"
+    return f"{name}: {_change(name, old, new, style)}"
 
 
 def _change(name: str, old: Json, new: Json, style: Style) -> str:

@@ -115,6 +115,41 @@ def test_changes_of_a_whole_service_name_the_function() -> None:
     assert reason(found) == (Action.RUN, "setting bye.memory changed")
 
 
+def with_secret(version: str, **env: str) -> DeployInputs:
+    settings = (("memory", "128"), ("secret shop/db", version))
+    return deploy("hello", ("hello", settings, declared(**env)))
+
+
+def test_a_new_version_of_a_secret_is_a_reason_without_the_whole_id() -> None:
+    wanted = with_secret("22222222-bbbb", A="pin 2")
+    found = judge_deploy(known(wanted), wanted, deployed(with_secret("11111111-aaaa", A="pin 1")))
+    expected = "new secret version 22222222 of shop/db, and 1 other input"
+    assert reason(found) == (Action.RUN, expected)
+    assert found.changes[0] == Change(EntryKind.OPTION, "secret shop/db", "11111111", "22222222")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        (deploy(), with_secret("1", A="1"), "version 1 of secret shop/db not recorded yet"),
+        (with_secret("1", A="1"), deploy(), "secret shop/db no longer used"),
+    ],
+)
+def test_a_secret_without_a_version_before_or_now_is_a_reason(
+    was: DeployInputs, now: DeployInputs, expected: str
+) -> None:
+    assert judge_deploy(known(now), now, deployed(was)).reason == expected
+
+
+def test_a_function_with_recorded_versions_can_have_the_key_of_its_deploy() -> None:
+    record = deployed(with_secret("1", A="1"))
+    [was] = record.functions
+    record = replace(record, functions=(replace(was, key="of an older deploy"),))
+    same, other = with_secret("1", A="1"), with_secret("1", A="2")
+    assert judge_deploy(known(same), same, record).action is Action.SKIP
+    assert judge_deploy(known(other), other, record).action is Action.RUN
+
+
 @pytest.mark.parametrize(
     ("operation", "expected"),
     [

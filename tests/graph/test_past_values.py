@@ -4,12 +4,15 @@ import string
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fabric.graph.judge import hash_declared_values
 from fabric.graph.past_values import KnownValues, fill_past_addresses, recover_past_values
 from fabric.model.late_values import format_placeholder
+from fabric.model.lookups import LookupKind, SecretPin
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import format_pin
 from fabric.model.task import Pairs
 
 SALT = "of one lineage"
@@ -74,3 +77,23 @@ def test_only_past_values_are_recovered(
     assert same == {name: then[name] for name in same}
     assert set(then) == {*same, *found.lost}
     assert all(then[name] not in (today.get(name), kept.get(name)) for name in found.lost)
+
+
+def pin(version: str) -> str:
+    return format_pin(SecretPin(LookupKind.SECRETS_MANAGER, "db", version))
+
+
+def test_the_recorded_version_of_a_secret_is_restored() -> None:
+    past = replace(once(A=pin("1")), settings=(("secret db", "1"),))
+    found = recover_past_values(past, KnownValues(pairs(A=pin("2"))), SALT)
+    assert found.same == pairs(A=pin("1"))
+    today = KnownValues(pairs(A=pin("2")), has_versions=False)
+    assert recover_past_values(past, today, SALT).other == ("A",)
+
+
+def test_the_value_of_a_secret_is_restored_without_a_recorded_version() -> None:
+    known = KnownValues(pairs(A=pin("2")), plain=pairs(A="word"))
+    assert recover_past_values(once(A="word"), known, SALT).same == pairs(A="word")
+    unread = KnownValues(pairs(A=pin("2")), assumes_secrets=True)
+    assert recover_past_values(once(A="word"), unread, SALT).lost == ()
+    assert recover_past_values(once(A="word"), KnownValues(pairs(A=pin("2"))), SALT).lost == ("A",)

@@ -10,7 +10,7 @@ from fabric.model.names import Verb
 from fabric.model.records.record import StackRecord
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, passes_output
-from fabric.model.task_inputs import DeployInputs, ReleaseInputs, StackInputs
+from fabric.model.task_inputs import DeployInputs, ReleaseInputs, StackInputs, uses_output
 from tests.config.test_stacks import OPTIONAL, PARAMETERS, TEMPLATE, config
 from tests.support.config_texts import HEAD, ONE, loaded
 from tests.support.records import function, record
@@ -54,6 +54,14 @@ def test_only_functions_that_use_outputs_have_them_in_their_key() -> None:
         assert isinstance(deploy, DeployInputs)
         wanted = build_wanted(deploy, deploy.functions[0], (), upstream)
         assert len(wanted.upstream) == seen
+
+
+def test_only_functions_that_use_outputs_wait_for_their_values() -> None:
+    for env, is_used in (("URL: '${stack:Url}'", True), ("URL: other", False)):
+        deploy = tasks(config(TEMPLATE, env=env))[DEPLOY].inputs
+        assert uses_output(BEFORE, deploy) is is_used
+        assert uses_output("stack:net/before@cloud1-lambda", deploy)
+        assert uses_output("package:shop/a", deploy)
 
 
 def test_a_stack_changes_no_key_of_functions_and_releases() -> None:

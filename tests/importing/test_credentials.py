@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.importing.credentials import is_credential
 from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, from_sam, from_serverless, service, template
 
@@ -355,3 +356,36 @@ def test_a_credential_of_a_filter_is_replaced(event: str) -> None:
     )
     assert "Hunter2" not in str(done)
     assert "${env:TOKEN}" in str(done.function)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            ("TOKEN_ENDPOINT", "https://auth.example.com/oauth2/token"),
+            ("JWT", "https://id.example"),
+        ),
+        *(("AUTHORIZATION", "none"), ("Authorization", "AWS_IAM"), ("BASIC_AUTH", "off")),
+        *(("TOKEN_TYPE", "Bearer"), ("PASSWORD_POLICY", "strict"), ("MAX_TOKENS", "4096")),
+        *(("SECRET_ROTATION_DAYS", "30"), ("sessionTokenSeconds", "3600"), ("USE_API_KEY", "1")),
+    ],
+)
+def test_values_that_only_describe_a_credential_are_copied(name: str, value: str) -> None:
+    assert not is_credential(value, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("AUTH_TOKEN", "https://user:pass@auth.example.com"), ("PASSWORD", "12345678")),
+        *(
+            ("WEBHOOK_SECRET", "https://example.com/hook"),
+            ("TOKEN", "https://x.example/9f8e7d6c5b"),
+        ),
+        *(("TOKEN", "https://x.example/aB9xKqLm"), ("TOKEN", "https://x.example/?key=abcdefgh")),
+        *(("TOKEN_TYPE", "9f8e7d6c5b4a3210"), ("API_TOKEN", "none-of-your-business")),
+        *(("TOKEN_VERSION", "ghp_" + "a1" * 18), ("MAX_TOKENS_KEY", "s3cr3t-value")),
+    ],
+)
+def test_other_values_with_the_name_of_a_credential_are_replaced(name: str, value: str) -> None:
+    assert is_credential(value, name)

@@ -232,3 +232,30 @@ def test_resources_that_name_a_lost_one_are_reported_once() -> None:
     done = sam("a", rows)
     assert len(done.reasons()) == 300
     assert not done.stacks
+
+
+def test_parameters_of_credentials_are_hidden_by_cloudformation() -> None:
+    text = """\
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  DbPassword: {Type: String, Default: s3cr3t-value}
+  ApiToken: {Type: String, NoEcho: "true"}
+  Size: {Type: String, Default: small}
+Resources:
+  F: {Type: AWS::Serverless::Function, Properties: {CodeUri: ., Handler: a.handler, Runtime: python3.12}}
+  Db:
+    Type: AWS::RDS::DBInstance
+    Properties:
+      MasterUserPassword: !Ref DbPassword
+      DBInstanceClass: !Ref Size
+      Tags: [{Key: t, Value: !Ref ApiToken}]
+      MasterUsername: admin
+  Other: {Type: AWS::RDS::DBInstance, Properties: {MasterUserPassword: other-s3cr3t}}
+"""
+    done = from_sam(text, {"a.py": ""})
+    assert "s3cr3t" not in repr(done)
+    parameters = done.stacks["before"]["Parameters"]
+    hidden = {name for name, one in parameters.items() if one.get("NoEcho") is True}
+    assert hidden == parameters.keys() - {"Size"}
+    assert len(hidden) == 3
+    assert all("Default" not in parameters[name] for name in hidden)

@@ -42,6 +42,12 @@ class OtherTool:
         self._add(f"{name.title()}LambdaFunction", "AWS::Lambda::Function", made["FunctionName"])
         return ":".join(made["FunctionArn"].split(":")[:7])
 
+    def publishes_layer(self, name: str) -> str:
+        """A layer of one file. Returns the ARN of its version."""
+        content = {"ZipFile": archive(shared_py="ONE = 1\n")}
+        made = self.functions.publish_layer_version(LayerName=name, Content=content)
+        return str(made["LayerVersionArn"])
+
     def serves(self, arn: str, path: str) -> None:
         """An HTTP API for everything below the path."""
         gateways = self.shop.cloud1.client("apigatewayv2")

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import boto3
 import pytest
 
-from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup, SecretPin
 from fabric.model.problems import FabricError
 from fabric.system.aws_lookups import AwsLookups
+from fabric.system.aws_secrets import AwsSecretValues
 from tests.support.in_process import project
 from tests.support.project import handler
 from tests.support.servers.moto import Moto, moto
@@ -77,12 +78,10 @@ def lookups(server: Moto, folder: Path) -> AwsLookups:
     [
         ("ssm", "/shop/1", LookupValue("value 1")),
         ("ssm", "/shop/1:1", LookupValue("value 1")),
-        ("ssm", "/shop/key", LookupValue("hidden-word", is_secret=True)),
         ("ssm", "/shop/none", None),
-        ("secretsmanager", "shop/db#user", LookupValue("ann", is_secret=True)),
-        ("secretsmanager", "shop/db#port", LookupValue("5432", is_secret=True)),
-        ("secretsmanager", "shop/db#none", None),
         ("secretsmanager", "shop/none", None),
+        ("secretsmanager", "shop/none.arn", None),
+        ("secretsmanager", "shop/db::AWSPENDING", None),
         ("cfn", "data.None", None),
         ("cfn", "none.TopicArn", None),
         ("cfn-export", "shared:topic", LookupValue("orders")),
@@ -104,6 +103,72 @@ def test_each_kind_of_reference_reads_its_value(
     server: Moto, tmp_path: Path, kind: str, name: str, value: LookupValue | None
 ) -> None:
     assert lookups(server, tmp_path).read(LookupKind(kind), name, _PLACE) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "source"),
+    [
+        ("ssm", "/shop/key", "/shop/key"),
+        ("secretsmanager", "shop/db", "shop/db"),
+        ("secretsmanager", "shop/db#user", "shop/db"),
+        ("secretsmanager", "shop/db:user", "shop/db"),
+    ],
+)
+def test_a_secret_is_read_by_its_version(
+    server: Moto, tmp_path: Path, kind: str, name: str, source: str
+) -> None:
+    found = lookups(server, tmp_path).read(LookupKind(kind), name, _PLACE)
+    assert found is not None
+    assert (found.text, found.is_secret) == ("", True)
+    assert found.pin is not None
+    assert (found.pin.source, bool(found.pin.version)) == (source, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("ssm", "/shop/key", "hidden-word"),
+        ("secretsmanager", "shop/db", '{"user": "ann", "port": 5432}'),
+        ("secretsmanager", "shop/db#user", "ann"),
+        ("secretsmanager", "shop/db:port", "5432"),
+    ],
+)
+def test_the_value_of_a_version_is_read(
+    server: Moto, tmp_path: Path, kind: str, name: str, value: str
+) -> None:
+    found = lookups(server, tmp_path).read(LookupKind(kind), name, _PLACE)
+    assert found is not None
+    assert found.pin is not None
+    assert values_of(server, found.pin) == {found.pin: value}
+
+
+def values_of(server: Moto, *pins: SecretPin) -> Mapping[SecretPin, str]:
+    env = {**_ENV, "AWS_ENDPOINT_URL": server.endpoint}
+    return AwsSecretValues(env).read(pins).reveal()
+
+
+def test_an_arn_is_not_a_secret(server: Moto, tmp_path: Path) -> None:
+    found = lookups(server, tmp_path).read(LookupKind.SECRETS_MANAGER, "shop/db.arn", _PLACE)
+    assert found is not None
+    assert found.text.startswith("arn:aws:secretsmanager:eu-central-1:")
+    assert not found.is_secret
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("secretsmanager", "shop/db", "version 00000000 of `${secretsmanager:shop/db}`"),
+        ("ssm", "/shop/key", "version 9 of `${ssm:/shop/key}`"),
+    ],
+)
+def test_a_version_that_no_longer_exists_is_an_error(
+    server: Moto, kind: str, name: str, message: str
+) -> None:
+    version = "9" if kind == "ssm" else "00000000-0000-4000-8000-000000000000"
+    with pytest.raises(FabricError) as raised:
+        values_of(server, SecretPin(LookupKind(kind), name, version))
+    assert raised.value.first.code == "config/unresolved-reference"
+    assert raised.value.first.message.startswith(message)
 
 
 def test_the_output_of_a_stack_and_the_account_are_read(server: Moto, tmp_path: Path) -> None:
@@ -134,11 +199,20 @@ def test_parameters_are_read_ten_at_a_time(server: Moto, tmp_path: Path) -> None
     assert reader.read(LookupKind.SSM, "/shop/11", _PLACE) == LookupValue("value 11")
 
 
-def test_a_binary_secret_is_not_text(server: Moto, tmp_path: Path) -> None:
-    client(server, "secretsmanager").create_secret(Name="shop/file", SecretBinary=b"binary")
+def test_a_binary_secret_is_not_text(server: Moto) -> None:
+    made = client(server, "secretsmanager").create_secret(Name="shop/file", SecretBinary=b"binary")
+    pin = SecretPin(LookupKind.SECRETS_MANAGER, "shop/file", made["VersionId"])
     with pytest.raises(FabricError, match="contains binary data") as raised:
-        lookups(server, tmp_path).read(LookupKind.SECRETS_MANAGER, "shop/file", _PLACE)
+        values_of(server, pin)
     assert raised.value.first.code == "config/unresolved-reference"
+
+
+def test_a_deleted_secret_is_an_error(server: Moto, tmp_path: Path) -> None:
+    secrets = client(server, "secretsmanager")
+    secrets.create_secret(Name="shop/old", SecretString="old")
+    secrets.delete_secret(SecretId="shop/old")
+    with pytest.raises(FabricError, match="scheduled for deletion"):
+        lookups(server, tmp_path).read(LookupKind.SECRETS_MANAGER, "shop/old", _PLACE)
 
 
 class _Refusing(BaseHTTPRequestHandler):
@@ -190,7 +264,8 @@ class _Together(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # noqa: N802
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["SecretId"]
         self.three.wait()
-        answer_json(self, 200, {"SecretString": f"secret {asked}"})
+        versions = {f"version-{asked}": ["AWSCURRENT"]}
+        answer_json(self, 200, {"VersionIdsToStages": versions})
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
@@ -201,7 +276,8 @@ def test_secrets_are_read_side_by_side(tmp_path: Path) -> None:
         reader = AwsLookups({**_ENV, "AWS_ENDPOINT_URL": address}, tmp_path)
         kind = LookupKind.SECRETS_MANAGER
         place = LookupPlace(names=tuple(NamedLookup(kind, name) for name in "abc"))
-        assert reader.read(kind, "b", place) == LookupValue("secret b", is_secret=True)
+        pin = SecretPin(kind, "b", "version-b")
+        assert reader.read(kind, "b", place) == LookupValue("", is_secret=True, pin=pin)
 
 
 def test_a_refused_batch_names_the_refused_parameter_only(refusing: str, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.lookups import SecretPin, name_pin
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.endings import take_snapshot
 from fabric.model.records.record import (
@@ -18,6 +19,7 @@ from fabric.model.records.record import (
     ValueOwner,
 )
 from fabric.model.secrets.secret import NO_PAIRS, NO_SECRETS, Secret
+from fabric.model.secrets.secret_pins import find_pins
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs, RemoveInputs, RestoreInputs
@@ -130,6 +132,7 @@ class Deploys:
     old: Deployment | None = None
     opened: OpenedValues = NOTHING_OPENED
     health: FabricError | None = None
+    secret_values: dict[SecretPin, str] = field(default_factory=dict)
     locked: int = 0
 
     def tools(self, *, force: bool = False, takes_today: bool = False) -> DeployTools:
@@ -165,6 +168,9 @@ class Deploys:
     def address(self, ref: RecordRef) -> DeploymentAddress:
         return DeploymentAddress(ref.service, ref.stage, ref.provider, "cloud1-lambda")
 
+    def find_known_address(self, ref: RecordRef) -> DeploymentAddress:
+        return self.address(ref)
+
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         return replace(self.address(ref), region="eu-west-1")
 
@@ -190,6 +196,9 @@ class Deploys:
 
     def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
         return self.workflows.get(name)
+
+    def secrets(self, ref: RecordRef, texts: Sequence[str]) -> Secret[dict[str, str]]:
+        return Secret({name_pin(pin): self.secret_values[pin] for pin in find_pins(*texts)})
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self.urls

@@ -48,6 +48,7 @@ from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
     LayerPublisher,
+    SettingKeeper,
     Unsupported,
     WorkflowDeployer,
 )
@@ -219,6 +220,22 @@ def find_simulated_limits(scope: DeployScope) -> Iterator[Problem]:
         for problem in _place_problems(scope, ref, config, found) if found else ():
             message = f"a real deploy would fail: {problem.message}"
             yield replace(problem, code=_SIMULATED_LIMIT, message=message)
+
+
+def find_kept_settings(scope: DeployScope) -> Iterator[Problem]:
+    """Find changed settings that existing resources of real deploys do not follow."""
+    for ref in sorted(scope.placements):
+        record = scope.record(ref)
+        if record is None or not record.mode == scope.placements[ref].mode == Mode.REAL:
+            continue
+        found: Problem | None = None
+        with contextlib.suppress(FabricError):  # a provider without a deployer has its own check
+            deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+            address = replace(scope.tools.deployers.address(ref), previous=record)
+            if isinstance(deployer, SettingKeeper):
+                found = deployer.find_kept_setting(address)
+        if found:
+            yield found.of(ref.service)
 
 
 _SIMULATED_LIMIT = "plan/provider-limit"

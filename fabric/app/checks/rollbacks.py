@@ -107,7 +107,9 @@ def _find_value_problems(scope: DeployScope, past: PastFunction) -> Iterator[Pro
     opened = past.open_values(scope.tools)
     today = scope.values.read_environment(past.ref, past.record.name)
     addresses = {name: format_placeholder(name) for name in scope.values.late_names(past.ref)}
-    known = KnownValues(today or Secret(()), opened.values, addresses)
+    known = KnownValues(
+        today=today or Secret(()), kept=opened.values, addresses=addresses, assumes_secrets=True
+    )
     lost = recover_past_values(past.record, known, past.salt).lost
     if not lost:
         return

@@ -26,7 +26,7 @@ from fabric.app.shortcuts.compiled import compile_with_pins
 from fabric.model.catalog import find_provider_facts
 from fabric.model.outcomes.deployed import AdoptedPart, AdoptOutcome
 from fabric.model.problems import FabricError, Problem, raise_if_any
-from fabric.model.records.changes import FunctionDone, FunctionGone, ReleaseDone
+from fabric.model.records.changes import FunctionDone, FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.endings import end_deployed, end_failed
 from fabric.model.records.record import (
     RELEASE_UNCERTAIN,
@@ -92,7 +92,7 @@ class _Adoption(Struct, frozen=True, kw_only=True):
         return self.scope.record(self.ref)
 
     def address(self, record: Record | None) -> DeploymentAddress:
-        address = self.scope.tools.deployers.address(self.ref)
+        address = self.scope.tools.deployers.find_known_address(self.ref)
         return replace(address, previous=record)
 
 
@@ -224,12 +224,15 @@ def _take_over(
             locked.add(*gone, ReleaseDone("", "", (), ""))
         elif not base.history and _is_interrupted_adoption(base):
             _forget_doubt(locked)
-        try:
-            for one in functions:
+        for one in functions:
+            try:
                 _adopt(adoption, locked, one, wanted[one.live.name])
-        except FabricError:
-            _close(adoption, locked, _end(adoption, locked, end_failed))
-            raise
+            except FabricError:
+                # Some of its calls can have succeeded: `--release` undoes them.
+                name = one.live.name
+                locked.add(FunctionUnsure(_name_task(adoption.ref, name), name))
+                _close(adoption, locked, _end(adoption, locked, end_failed))
+                raise
         final = _end(adoption, locked, end_deployed)
         _close(adoption, locked, final)
     return final

@@ -1,5 +1,6 @@
 """Records of adopted functions: the desired state, with everything that differs at the provider."""
 
+import json
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -8,11 +9,17 @@ from fabric.app.deploy.preview import OpenWork
 from fabric.app.preview import Preview
 from fabric.graph.judge import DesiredFunction, hash_environment, list_wanted
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import (
+    change_texts,
+    fill_placeholders,
+    show_placeholders,
+)
 from fabric.model.records.record import FunctionRecord, Record, RecordRef, ValueOwner
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task import Output, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, passes_output
-from fabric.model.task_inputs import DeployInputs
+from fabric.model.task_id import TaskId, package_of
+from fabric.model.task_inputs import DeployInputs, uses_output
 from fabric.providers.core.contract import AdoptableFunction
 from fabric.system.crypto.value_seal import ValueSeal
 from fabric.tasks.deploy import DeployKind, list_output_hashes, merge_pairs
@@ -26,6 +33,8 @@ class WantedFunction(Struct, frozen=True, kw_only=True):
     # The values of the config. Late ones are placeholders.
     environment: Pairs
     triggers: tuple[str, ...]
+    # The values of secrets at AWS, by the names of their placeholders.
+    secrets: Secret[dict[str, str]] = Secret({})
     # The package, if it is built.
     package: Output | None = None
     # Whether all inputs of its key are known.
@@ -51,7 +60,7 @@ def _list_wanted(
     opened: OpenWork, task: Task, inputs: DeployInputs, outputs: Mapping[TaskId, Output]
 ) -> Iterator[WantedFunction]:
     tools, scope = opened.scope.tools, opened.scope
-    used = [need for need in task.needs if passes_output(need, task.kind)]
+    used = [need for need in task.needs if uses_output(need, inputs)]
     known = {need: outputs[need] for need in used if need in outputs}
     outside = tools.records.as_found(inputs.stage, inputs.outside)
     upstream = merge_pairs(list_output_hashes(known), outside)
@@ -59,9 +68,11 @@ def _list_wanted(
     drafts = {one.name: one for one in scope.values.drafts(ref)}
     for desired in list_wanted(inputs, DeployKind(tools).code(task), upstream):
         values = scope.values.read_environment(ref, desired.name)
+        environment = values.reveal() if values else ()
         yield WantedFunction(
             desired=desired,
-            environment=values.reveal() if values else (),
+            environment=environment,
+            secrets=scope.values.secrets(ref, tuple(text for _, text in environment)),
             triggers=drafts[desired.name].triggers,
             package=known.get(package_of(known, ref.service, desired.name)),
             is_complete=len(known) == len(used),
@@ -84,7 +95,9 @@ def build_adopted_record(
         *(wanted.is_complete, has_same_code, not differing),
         environment == desired.environment(salt),
     )
-    settings = tuple((name, differing.pop(name, text)) for name, text in desired.settings)
+    settings = tuple(
+        (name, differing.pop(name, show_placeholders(text))) for name, text in desired.settings
+    )
     environment_sha256 = hash_fields(part for pair in environment for part in pair)
     owner = ValueOwner(record.ref, live.name, salt, environment_sha256)
     own_packages = () if has_same_code else ("package", "image")
@@ -95,7 +108,7 @@ def build_adopted_record(
         resource_name=live.resource_name,
         resource_id=live.resource_id,
         handler=found.handler,
-        triggers=wanted.triggers,
+        triggers=tuple(map(_show_trigger, wanted.triggers)),
         settings=(*settings, *differing.items()),
         environment=environment,
         environment_sha256=environment_sha256,
@@ -108,17 +121,26 @@ def build_adopted_record(
     )
 
 
+def _show_trigger(text: str) -> str:
+    """Write late values as the config does. Records contain no placeholders."""
+    return json.dumps(change_texts(json.loads(text), show_placeholders), sort_keys=True)
+
+
 def _has_same_code(wanted: WantedFunction, found: AdoptableFunction) -> bool:
     package = wanted.package
     return package is not None and package.fact("sha256") == found.live.artifact_sha256
 
 
 def _list_declared_values(wanted: WantedFunction, found: AdoptableFunction) -> Pairs:
-    """List the values of the function. A late value of the config cannot be compared."""
-    config = dict(wanted.environment)
+    """List the values of the function, as the config writes equal ones. A late value of the config
+    cannot be compared."""
+    config, secrets = dict(wanted.environment), wanted.secrets.reveal()
+    rows = ((name, value, config.get(name, "")) for name, value in found.environment.reveal())
     return tuple(
-        (name, config[name] if find_late_names(config.get(name, "")) else value)
-        for name, value in found.environment.reveal()
+        (name, text)
+        if has_unread_values(text) or fill_placeholders(text, secrets) == value
+        else (name, value)
+        for name, value, text in rows
     )
 
 

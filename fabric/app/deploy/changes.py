@@ -14,6 +14,7 @@ from fabric.model.late_values import change_texts, fill_bindings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
+from fabric.model.secrets.secret_pins import find_secret_source, shorten_version
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec
@@ -185,7 +186,10 @@ def _is_unknown_upstream(change: Change) -> bool:
 
 
 def _list_values(name: str, text: str) -> Iterator[tuple[str, Json]]:
-    """Yield the values of a setting: one, or those of its map."""
+    """Yield the values of a setting: one, or those of its map. Versions of secrets are short."""
+    if find_secret_source(name):
+        yield name, shorten_version(text)
+        return
     if text.startswith("["):
         yield name, json.loads(text)
         return

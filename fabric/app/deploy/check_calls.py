@@ -11,10 +11,11 @@ from fabric.app.invoking.layer_folders import LayerArchive, unpack_layers
 from fabric.app.records.scope import DeployScope
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.calls.host_facts import find_host_facts
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import fill_placeholders
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task_inputs import CheckInputs
 from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.invoke import Invocation, invoke
@@ -32,9 +33,9 @@ class CheckCalls:
             raise TypeError(f"no config has the service {inputs.service}")
         with tempfile.TemporaryDirectory(prefix="fabric-check-") as folder:
             call = self._build_call(unit, inputs, function, Path(folder))
-            hide = build_redaction(
-                unit.config.document.secret_values.reveal(), call.env.reveal()
-            ).over
+            secrets = self._read_secrets(unit, inputs).reveal().values()
+            hidden = {*unit.config.document.secret_values.reveal(), *secrets}
+            hide = build_redaction(frozenset(hidden), call.env.reveal()).over
             try:
                 answer = invoke(replace(call, event=event), self._scope.settings.env)
             except FabricError as error:
@@ -48,7 +49,12 @@ class CheckCalls:
         config = unit.config
         own = next(one for one in config.functions if one.name == inputs.function)
         runtime = dict(inputs.settings)["runtime"]
-        env = tuple(pair for pair in own.env if not find_late_names(pair[1]))
+        secrets = self._read_secrets(unit, inputs).reveal()
+        env = tuple(
+            (name, fill_placeholders(value, secrets))
+            for name, value in own.env
+            if not has_unread_values(value)
+        )
         installed = find_installed_packages(self._workspace, unit, runtime)
         layers = [_write_layer(folder, *one) for one in function.layers]
         facts = find_host_facts(config.provider.id)
@@ -62,6 +68,11 @@ class CheckCalls:
             installed=replace(installed, opt=unpack_layers(layers, folder / "opt")),
             caller=build_simulated_caller(config, own),
         )
+
+    def _read_secrets(self, unit: ServiceUnit, inputs: CheckInputs) -> Secret[dict[str, str]]:
+        own = next(one for one in unit.config.functions if one.name == inputs.function)
+        ref = RecordRef(inputs.service, inputs.stage, inputs.provider)
+        return self._scope.values.secrets(ref, tuple(value for _, value in own.env))
 
 
 def _write_layer(folder: Path, sha256: str, content: bytes) -> LayerArchive:

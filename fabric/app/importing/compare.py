@@ -173,9 +173,8 @@ def _compare(service: _Service) -> _Compared:
     kind = service.source.read.source.kind
     made = _TOOLS[kind](service, known["AWS::Region"])
     document, values = made.document, {**known, **_list_given(service, made.document)}
-    if kind == "sam":
-        document = choose_branches(document, values)
-        templates = {phase: choose_branches(one, values) for phase, one in templates.items()}
+    document = choose_branches(document, values)
+    templates = {phase: choose_branches(one, values) for phase, one in templates.items()}
     own = list_config_rows(config, templates, known)
     other = list_template_rows(document, _SUFFIXES[kind], values)
     here = replace(service.settings, env=_build_environment(service))

@@ -33,12 +33,11 @@ from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report, encode_problem
-from fabric.model.secrets.secret import Secret
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionCaller, LiveFunction
 from fabric.state.call_log import call_log_path
 from fabric.state.records.archives import build_archive_path, find_archive
 from fabric.state.store import RecordStore
+from fabric.tasks.deploy_tools import Values
 
 _SECONDS = 900.0
 _SHOWN = 4_000
@@ -107,7 +106,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
 
     home, project, settings = place.home, place.project, place.settings
     unit = _find_unit(called, project)
-    env = _build_environment(called, project, settings)
+    values = _read_values(called, project, settings)
     caller = find_calling_provider(called.entry, called.function, unit.config if unit else None)
     installed = (
         find_installed_packages(project.workspace, unit, called.function.runtime)
@@ -120,13 +119,13 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         handler=called.function.handler,
         runtime=called.function.runtime,
         event=event,
-        env=env,
+        env=values.env,
         timeout=float(called.function.timeout or caller.facts.timeout),
         installed=replace(installed, opt=_unpack_layers(called, place)),
         caller=caller,
     )
-    secrets = unit.config.document.secret_values.reveal() if unit else ()
-    hide = build_redaction(secrets, env.reveal()).over
+    secrets = unit.config.document.secret_values.reveal() if unit else frozenset()
+    hide = build_redaction(secrets | values.read_secrets.reveal(), values.env.reveal()).over
     path = call_log_path(home, settings.stage(request.where.stage), called.entry.service)
     with contextlib.closing(CallNotes(path, called.entry.provider, settings)) as notes:
         try:
@@ -185,19 +184,17 @@ def _find_unit(called: Called, project: Project | None) -> ServiceUnit | None:
     return next((one for one in units if one.service == called.entry.service), None)
 
 
-def _build_environment(
-    called: Called, project: Project | None, settings: Settings
-) -> Secret[Pairs]:
-    """Build the environment as a deploy of the current config would, with upstream addresses."""
+def _read_values(called: Called, project: Project | None, settings: Settings) -> Values:
+    """Build the values as a deploy of the current config would, with upstream addresses."""
     unit = _find_unit(called, project)
     if project is None or unit is None:
-        return Secret(())
+        return Values()
     placement = build_placement(unit, project.workspace, project.home)
     others = (*project.units, *project.dependencies)
     beside = [build_placement(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)
     with open_deploy_scope((placement,), settings, options) as scope:
-        return scope.tools.values.values(placement.ref, called.name).env
+        return scope.tools.values.values(placement.ref, called.name)
 
 
 def _invoke_by_provider(

@@ -14,6 +14,7 @@ from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.local.workers import describe_workers
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
+from fabric.app.records.pinned_values import read_pinned_values
 from fabric.app.records.placed_deployers import list_function_names
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
@@ -24,8 +25,9 @@ from fabric.model.calls.host_facts import find_host_facts
 from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.hashing import hash_bytes
 from fabric.model.late_values import fill_placeholders, find_late_names
+from fabric.model.lookups import parse_pin
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret import NO_SECRETS, Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.own_arns import fill_stand_in_arns
@@ -72,9 +74,9 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
         for runtime in {*found.values()}
     }
     facts = find_host_facts(config.provider.id)
+    hidden = config.document.secret_values.reveal() | given.secrets.reveal()
     redaction = build_redaction(
-        config.document.secret_values.reveal(),
-        (pair for one in given.values.values() for pair in one.reveal()),
+        hidden, (pair for one in given.values.values() for pair in one.reveal())
     )
     workers = describe_workers(config, artifacts, given.values)
     functions = {
@@ -226,10 +228,13 @@ class Environments(Struct, frozen=True):
 
     values: Mapping[str, Secret[Pairs]]
     warnings: tuple[Problem, ...] = ()
+    # The values of secrets at AWS.
+    secrets: Secret[frozenset[str]] = NO_SECRETS
 
 
 def _build_environments(project: Project, unit: ServiceUnit, settings: Settings) -> Environments:
-    known = _list_upstream_addresses(project, unit, settings)
+    secrets = _read_secrets(project, unit, settings).reveal()
+    known = {**_list_upstream_addresses(project, unit, settings), **secrets}
     values: dict[str, Secret[Pairs]] = {}
     missing: dict[str, str] = {}
     config = unit.config
@@ -244,7 +249,16 @@ def _build_environments(project: Project, unit: ServiceUnit, settings: Settings)
         }
         kept = tuple((name, value) for name, value in filled if not find_late_names(value))
         values[function.name] = Secret(kept)
-    return Environments(values, tuple(_warn_of_missing_values(unit, missing)))
+    warnings = tuple(_warn_of_missing_values(unit, missing))
+    return Environments(values, warnings, Secret(frozenset(secrets.values())))
+
+
+def _read_secrets(
+    project: Project, unit: ServiceUnit, settings: Settings
+) -> Secret[dict[str, str]]:
+    place = build_placement(unit, project.workspace, project.home).env_place
+    env = tuple(pair for one in unit.config.functions for pair in one.env)
+    return read_pinned_values(place, settings.env, env)
 
 
 def _warn_of_missing_values(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem]:
@@ -262,8 +276,9 @@ def _list_upstream_addresses(
     project: Project, unit: ServiceUnit, settings: Settings
 ) -> Mapping[str, str]:
     """List the addresses of deployed upstreams. Only this opens state backends."""
-    names = (one for function in unit.config.functions for _, one in function.env)
-    if not any(map(find_late_names, names)):
+    values = (one for function in unit.config.functions for _, one in function.env)
+    names = {name for one in values for name in find_late_names(one)}
+    if all(map(parse_pin, names)):
         return {}
     from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.app.project.endpoints import Sources, list_foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
-from fabric.model.other_tools import SOURCES
+from fabric.model.other_tools import SOURCES, find_tool
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrets.secrecy import is_passed_to_children
 from fabric.model.secrets.secret import Secret
@@ -151,11 +151,19 @@ def _not_found_problem(path: Path, name: str) -> Problem:
     flag = "-f" if name == COMPOSE_NAME else "-c"
     is_there = path.exists()
     hint = f"change to the project directory, or set {flag} FILE"
+    message = f"no {path.name} found in {path.parent}"
     names = (one for found in SOURCES.values() for one in found)
     other = next((one for one in names if (path.parent / one).is_file()), "")
+    if other in SOURCES["serverless"] and name == CONFIG_NAME and not is_there:
+        return Problem(
+            "config/looks-like-serverless",
+            f"{message}: {other} is a config of {find_tool(other)}",
+            hint=f"run: fabric import {other}",
+            where=Place(str(path.parent / other)),
+        )
     return Problem(
         code,
-        f"{path} is not a regular file" if is_there else f"no {path.name} found in {path.parent}",
+        f"{path} is not a regular file" if is_there else message,
         hint=f"convert {other} with: fabric import" if other else hint,
         where=Place(str(path)),
     )

@@ -1,6 +1,8 @@
 """Read configs: a single one, or all of a compose file, upstreams first."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ from fabric.app.project.files import (
     read_file,
     resolve_config_path,
 )
+from fabric.app.project.last_known import LastKnown, ReadReference, ReferenceOwner
 from fabric.app.project.modes import choose_mode
 from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import (
@@ -39,6 +42,7 @@ from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.compose import complete_compose
 from fabric.config.load import BindingInputs, ConfigText, load_config
+from fabric.config.resolve.binding_scope import ReadLookup
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.backends import is_of_other_back_end
 from fabric.model.bindable import EVERYTHING, SecretUse
@@ -77,6 +81,8 @@ class ConfigRequest(Struct, frozen=True):
     only_place: bool = False
     keeps_router: bool = False
     reads_secrets: bool = True
+    # Whether references that cannot be read have their last known values.
+    takes_last_known: bool = False
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
     upstream_names: frozenset[str] = frozenset()
     given: SuppliedConfig | None = None
@@ -167,6 +173,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
     managers = ManagedSecrets(env, settings.env, reads=reads)
     lookups = _open_lookups(place, text, settings.env) if reads else None
+    stored = _open_last_known(place, name, asked, settings)
     config = load_config(
         ConfigText(
             file=file,
@@ -184,7 +191,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
                 read_secret=managers.read,
                 withheld=variables.withheld,
                 secret_use=bindable.secrets,
-                read_lookup=lookups.read if lookups else None,
+                read_lookup=_choose_reader(lookups, stored, asked),
                 services=asked.upstream_names,
             ),
         )
@@ -195,11 +202,30 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
         files=frozenset(map(str, files.looked_at)),
         asked_managers=managers.were_asked or bool(lookups and lookups.were_asked),
     )
+    if lookups is not None:
+        warnings |= dict.fromkeys(stored.list_warnings(file))
+        stored.save(ReadReference(*one) for one in lookups.list_read())
     if reads and lookups is None:
         warnings |= dict.fromkeys(_warn_of_unread_references(file, bindings.references))
     return replace(config, document=replace(config.document, bindings=bindings)).with_warnings(
         warnings
     )
+
+
+def _open_last_known(
+    place: EnvPlace, name: str, asked: ConfigRequest, settings: Settings
+) -> LastKnown:
+    file = os.path.relpath(place.folder / name, place.workspace)
+    owner = ReferenceOwner(file, asked.stage, asked.provider)
+    return LastKnown(place.workspace, owner, settings)
+
+
+def _choose_reader(
+    lookups: "AwsLookups | None", stored: LastKnown, asked: ConfigRequest
+) -> ReadLookup | None:
+    if lookups is None or not asked.takes_last_known or asked.given is not None:
+        return lookups.read if lookups else None
+    return partial(stored.read, lookups)
 
 
 def _open_lookups(place: EnvPlace, text: bytes, process: Mapping[str, str]) -> "AwsLookups | None":

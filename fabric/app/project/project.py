@@ -148,6 +148,7 @@ def _build_default_request(where: Where, stage: str) -> ConfigRequest:
         only_place=where.reading.only_place,
         keeps_router=where.reading.keeps_router,
         reads_secrets=where.reading.secrets,
+        takes_last_known=where.reading.last_known,
     )
 
 

@@ -1,13 +1,14 @@
 """Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.app.records.pinned_values import PinnedValues
 from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function, Trigger
@@ -27,6 +28,7 @@ from fabric.model.late_values import (
     fill_placeholders,
     find_late_names,
 )
+from fabric.model.lookups import parse_pin
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrets.secrecy import is_secret_name, redact_values
@@ -40,11 +42,16 @@ _TOO_LARGE = "deploy/environment-too-large"
 
 class ConfigValues:
     def __init__(
-        self, work: DeployWork, upstreams: UpstreamAddresses, deployers: PlacedDeployers
+        self,
+        work: DeployWork,
+        upstreams: UpstreamAddresses,
+        deployers: PlacedDeployers,
+        pinned: PinnedValues,
     ) -> None:
         self._work = work
         self._upstreams = upstreams
         self._deployers = deployers
+        self._pinned = pinned
 
     def values(self, ref: RecordRef, function: str) -> Values:
         unit = self._work.units.get(ref)
@@ -53,18 +60,23 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
+        texts = (*(text for _, text in found.env), *list_late_texts(found))
+        pinned = self._pinned.read(ref, texts).reveal()
         known = {**self._upstreams.all(ref), **self._locate_own(ref, found)}
-        env = require_outputs(with_values(found.env, known))
+        plain = replace(found, env=with_values(found.env, pinned))
+        env = require_outputs(with_values(plain.env, known))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            triggers=_encode_triggers(found.triggers, frozenset(), known),
+            triggers=_encode_triggers(found.triggers, frozenset(), {**known, **pinned}),
             layers=tuple(fill_placeholders(one, known) for one in found.layers),
             env=Secret(env),
             declared=Secret(found.env),
+            declared_plain=Secret(plain.env),
             spec=build_spec(unit, found),
-            tags=with_values(found.tags, known),
+            plain_spec=build_spec(unit, plain) if pinned else None,
+            tags=with_values(found.tags, {**known, **pinned}),
             capacity=found.capacity,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
@@ -73,7 +85,8 @@ class ConfigValues:
                     fill_placeholders(redact_values(layer, hidden), known) for layer in found.layers
                 ),
             ),
-            late=_list_late_values(found, known),
+            late=_list_late_values(found, {**known, **pinned}),
+            read_secrets=Secret(frozenset(pinned.values())),
         )
 
     def _locate_own(self, ref: RecordRef, function: Function) -> Mapping[str, str]:
@@ -97,7 +110,9 @@ class ConfigValues:
             return None
         late = {name for _, value in stack.parameters for name in find_late_names(value)}
         names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
+        texts = (value for _, value in stack.parameters)
         known = {
+            **self._pinned.read(ref, texts).reveal(),
             **self._upstreams.list_own_outputs(ref),
             **self._deployers.locate_own(ref, names),
             **(list_own_api(record) if (record := self._upstreams.find_record(ref)) else {}),
@@ -179,6 +194,9 @@ class ConfigValues:
         addresses = (f"{name}.{key}" for name in names for key in ("arn", "name"))
         return (*(name for name, _ in unit.needs.outputs), *own, *addresses)
 
+    def secrets(self, ref: RecordRef, texts: Sequence[str]) -> Secret[dict[str, str]]:
+        return self._pinned.read(ref, texts)
+
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return {**self._upstreams.all(ref), **self._locate_used_functions(ref)}
 
@@ -242,4 +260,4 @@ def _list_late_values(function: Function, known: Mapping[str, str]) -> Pairs:
     texts = tuple(("", text) for text in list_late_texts(function))
     require_outputs(with_values(texts, known))
     names = sorted({name for _, text in texts for name in find_late_names(text)})
-    return tuple((name, known[name]) for name in names)
+    return tuple((name, known[name]) for name in names if parse_pin(name) is None)

@@ -11,6 +11,7 @@ from fabric.app.caching.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.app.records.pinned_values import PinnedValues
 from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import FUNCTION_NAME, format_provider_title
@@ -51,10 +52,12 @@ class PlacedDeployers:
         self,
         work: DeployWork,
         upstreams: UpstreamAddresses,
+        pinned: PinnedValues,
         connections: Connections | None = None,
     ) -> None:
         self._work = work
         self._upstreams = upstreams
+        self._pinned = pinned
         self._around: dict[RecordRef, CommandEnvironment] = {}
         self._connections = connections
 
@@ -101,11 +104,17 @@ class PlacedDeployers:
             function_names=list_function_names(self._work.config(ref)),
         )
 
+    def find_known_address(self, ref: RecordRef) -> DeploymentAddress:
+        """Return the address with the settings that are known before a run."""
+        extension = self._fill_extension(ref, self._work.placements[ref].provider_id)
+        return replace(self.address(ref), extension=format_json(extension))
+
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         config = self._work.config(ref)
         provider_id = self._work.placements[ref].provider_id
         extension = _find_extension(config, provider_id)
-        outputs = self._upstreams.all(ref)
+        texts = (format_json(extension), *(_list_resource_texts(config) if config else ()))
+        outputs = {**self._upstreams.all(ref), **self._pinned.read(ref, texts).reveal()}
         if _find_late_names(extension):
             extension = fill_document(extension, outputs)
             problems = tuple(find_extension_problems(provider_id, extension))
@@ -171,7 +180,10 @@ class PlacedDeployers:
                 Path(placement.home, PAYLOADS),
                 filed=list_env_file_names(placement.env_place, process),
             )
-        return self._around[ref]
+        around = self._around[ref]
+        read = self._pinned.list_read(ref).reveal()
+        hide = around.hide.reveal() | {one for one in read if len(one) >= _SHORTEST_HIDDEN}
+        return replace(around, hide=Secret(hide)) if read else around
 
 
 def _has_roles(config: Config | None) -> bool:
@@ -207,6 +219,13 @@ def _find_extension(config: Config | None, provider_id: str) -> object:
 
 def _find_late_names(extension: object) -> tuple[str, ...]:
     return find_late_names(json.dumps(extension, ensure_ascii=False))
+
+
+def _list_resource_texts(config: Config) -> Iterator[str]:
+    """List the texts that contain addresses of resources."""
+    names = {one.env_var for one in config.supplies.resources}
+    for function in config.functions if names else ():
+        yield from (value for name, value in function.env if name in names)
 
 
 def _list_resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:

@@ -13,6 +13,7 @@ from fabric.app.records.backends import BackEnds
 from fabric.app.records.config_values import ConfigValues
 from fabric.app.records.deploy_work import DeployWork, ProblemPlaces, Units
 from fabric.app.records.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
+from fabric.app.records.pinned_values import PinnedValues
 from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -133,7 +134,8 @@ def build_read_only_deployers(
     own = Units(units)
     work = DeployWork({one.ref: one for one in placements}, own, {}, settings)
     nobody = RecordTransaction({}, lock_policy(settings))
-    return PlacedDeployers(work, UpstreamAddresses(nobody, own), connections)
+    pinned = PinnedValues(work.placements, settings.env)
+    return PlacedDeployers(work, UpstreamAddresses(nobody, own), pinned, connections)
 
 
 def _build_scope(
@@ -144,8 +146,9 @@ def _build_scope(
     connections: Connections,
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
-    deployers = PlacedDeployers(work, upstreams, connections)
-    values, targets = ConfigValues(work, upstreams, deployers), RollbackTargets()
+    pinned = PinnedValues(work.placements, work.settings.env)
+    deployers = PlacedDeployers(work, upstreams, pinned, connections)
+    values, targets = ConfigValues(work, upstreams, deployers, pinned), RollbackTargets()
     kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
         records=KnownRecords(transaction, work.settings.clock),

@@ -97,7 +97,9 @@ def _list_request_facts(request: Request, settings: Settings) -> tuple[str, ...]
     """List everything in a request that the graph depends on."""
     where = request.where
     text = "" if where.reading.text is None else hash_bytes(where.reading.text)
-    words = map(str, astuple(replace(where, reading=replace(where.reading, text=None))))
+    # Configs with references are not stored, so last known values have no effect.
+    reading = replace(where.reading, text=None, last_known=False)
+    words = map(str, astuple(replace(where, reading=reading)))
     given = (text, *map(str, astuple(settings.bindable))) if text else ()
     verb = f"{request.verb} strict" if request.execution.strict else request.verb
     return (verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))

@@ -50,7 +50,7 @@ def cache() -> None:
 @pass_flags(ScreenFlags)
 def stats(screen: ScreenFlags) -> int:
     """Show the location and size of the cache."""
-    from fabric.app.caching.cache import read_cache_stats as cache_stats
+    from fabric.app.cache import read_cache_stats as cache_stats
     from fabric.cli.answer import answer
 
     return answer(screen, cache_stats)
@@ -96,7 +96,7 @@ def key(screen: ScreenFlags) -> int:
 @pass_flags(ScreenFlags)
 def verify(screen: ScreenFlags) -> int:
     """Verify all cache entries and delete damaged ones."""
-    from fabric.app.caching.cache import verify as verify_cache
+    from fabric.app.cache import verify as verify_cache
     from fabric.cli.answer import answer
 
     return answer(screen, verify_cache)
@@ -108,7 +108,7 @@ def verify(screen: ScreenFlags) -> int:
 @pass_flags(PruneFlags)
 def prune(flags: PruneFlags) -> int:
     """Delete the least recently used cache entries."""
-    from fabric.app.caching.cache import prune as prune_cache
+    from fabric.app.cache import prune as prune_cache
     from fabric.cli.answer import answer
 
     return answer(

@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
@@ -20,9 +22,10 @@ from fabric.model.late_values import (
     format_placeholder,
     name_function_url,
 )
-from fabric.model.lookups import LOOKUP_NAMES, LookupKind, NamedLookup
+from fabric.model.lookups import LOOKUP_NAMES, LookupKind, NamedLookup, SecretPin
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrets.secrecy import REDACTED, is_arn, is_secret_name
+from fabric.model.secrets.secret_pins import format_pin
 from fabric.model.text.spelling import find_nearest, suggest_spelling
 
 MAX_DEPTH = 8
@@ -223,7 +226,9 @@ _LOOKUP_HINTS = {
     "cfn": "write ${cfn:STACK.OUTPUT} or ${cfn(REGION):STACK.OUTPUT}",
     "cfn-export": "write ${cfn-export:NAME}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
-    "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
+    "secretsmanager": (
+        "write ${secretsmanager:NAME}, ${secretsmanager:NAME:KEY} or ${secretsmanager:NAME.arn}"
+    ),
     "tf": "write ${tf:FILE#OUTPUT}, with a path, s3://BUCKET/KEY, gs://BUCKET/OBJECT or https://",
 }
 
@@ -399,12 +404,20 @@ class _Filler:
             first = error.first
             raise BindingError(first.code, first.message, first.hint) from error
         if found is not None:
-            return _PlainText(found.text, found.is_secret)
+            pin = found.pin and self._with_default(found.pin, part, depth)
+            return _PlainText(format_pin(pin) if pin else found.text, found.is_secret)
         shown = NamedLookup(kind, format_excerpt(part.name, 60)).text
         message = f"`{shown}` does not exist and has no default"
         hint = f"create it, or write {shown[:-1]},default}}"
         missing = BindingError("config/unresolved-reference", message, hint)
         return self._fill_default(part, depth, missing)
+
+    def _with_default(self, pin: SecretPin, part: _Binding, depth: int) -> SecretPin:
+        """Add the default to a pin: only the deploy sees whether the secret has the key."""
+        if part.default is None:
+            return pin
+        default = self._fill(part.default, depth + 1) or _PlainText(part.default)
+        return replace(pin, default=default.text)
 
     def _fill_reference_name(self, part: _Binding, depth: int) -> str:
         """Fill the bindings in the name of a reference. Names are shown, so they have no secret."""

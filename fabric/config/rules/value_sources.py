@@ -15,6 +15,7 @@ from fabric.config.environment import (
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
+from fabric.config.schema.config import NO_EFFECT
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
@@ -30,6 +31,7 @@ from fabric.model.late_values import (
     format_binding,
     late_value_problem,
 )
+from fabric.model.lookups import PINNED
 from fabric.model.problems import FabricError, Problem
 from fabric.model.text.spelling import suggest_spelling
 
@@ -74,6 +76,8 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
             yield from _check_item(entry.key, entry.value, free["functions"])
         elif entry.key == "extensions":
             yield from _check_extensions(entry.value)
+        elif entry.key in NO_EFFECT:
+            yield from _find_late_below(entry.key, entry.value, ignored=(PINNED,))
         elif entry.key not in _FREE:
             yield from _find_late_below(entry.key, entry.value)
     yield from _find_api_uses(root, is_filled=is_filled)
@@ -133,6 +137,8 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
             path = f"extensions.{name}.{entry.key}"
             if entry.key in _KNOWN_IN_EXTENSIONS:
                 yield from _find_late_below(path, entry.value)
+            elif name == "router":
+                yield from _find_late_below(path, entry.value, (*OWN_ADDRESSES, PINNED))
             elif entry.key != "stack":
                 yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
             http = entry.value.entries if isinstance(entry.value, Mapping) else ()
@@ -141,10 +147,12 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
                     yield from _find_late_below(f"{path}.{one.key}", one.value)
 
 
-def _find_late_below(path: str, node: Node, kinds: tuple[str, ...] = ("",)) -> Iterator[Finding]:
+def _find_late_below(
+    path: str, node: Node, kinds: tuple[str, ...] = ("",), ignored: tuple[str, ...] = ()
+) -> Iterator[Finding]:
     for leaf in _list_leaves(node):
         found = find_late_names(leaf.value) if isinstance(leaf.value, str) else ()
-        names = [one for one in found if one.startswith(kinds)]
+        names = [one for one in found if one.startswith(kinds) and not one.startswith(ignored)]
         if names:
             yield _late_value_finding(path, leaf, names[0])
 

@@ -140,7 +140,7 @@ _CLOUD1 = Fields(
                     Field(
                         "path",
                         Text(match_whole(r"/(?:[!-~]{1,510}/)?"), "a path such as `/shop/`"),
-                        "Path of the roles that fabric creates. Default: /.",
+                        "Path of new roles that fabric creates. Existing roles stay. Default: /.",
                         "/shop/",
                     ),
                     Field(

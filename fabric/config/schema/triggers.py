@@ -277,6 +277,13 @@ AMQP_OPTIONS = (
 STREAM_OPTIONS = (
     _FILTERS,
     Field(
+        "startingPositionTimestamp",
+        Integer(0, 1 << 40),
+        "Unix time in seconds to read from, with `startingPosition: AT_TIMESTAMP` (AWS Lambda "
+        "only).",
+        1_767_225_600,
+    ),
+    Field(
         "cluster",
         Text(match_whole(r"arn:[a-z-]+:kafka:\S+"), "the ARN of an MSK cluster"),
         "ARN of the MSK cluster, instead of `brokers` (AWS Lambda only).",

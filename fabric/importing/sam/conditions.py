@@ -1,36 +1,63 @@
-"""Values of functions that depend on a condition become parameters with a value for each stage.
+"""Values of SAM resources that depend on a condition become parameters with a value for each stage.
 
 A condition is known if it depends on parameters only, and if samconfig.toml names the stages.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find, find_child
+from fabric.config.yaml.nodes import (
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    convert_to_plain,
+    find,
+    find_child,
+)
 from fabric.config.yaml.reader import read
 from fabric.importing.sam.config import DeploySettings
+from fabric.importing.source import At, Ledger
 
 _DEFAULT = "default"
-_FUNCTION = "AWS::Serverless::Function"
+_SAM = "AWS::Serverless::"
+# These become resources of a stack, where CloudFormation evaluates conditions.
+_OF_STACK = (f"{_SAM}SimpleTable", f"{_SAM}Application")
+_DOCUMENTS = ("DefinitionBody", "DefinitionUri")
+_APIS = (f"{_SAM}Api", f"{_SAM}HttpApi")
+# No logical ID contains a dot.
+_GLOBALS = "Globals."
+# fabric writes these values in lowercase.
+_LOWERED = ("Type", "LogFormat")
+_NO_VALUE = "AWS::NoValue"
+# Values of AWS for settings without a value.
+_OMITTED = {"MemorySize": "128", "Timeout": "3", "Enabled": "true"}
+# Directories, of which the form is equal in all stages.
+_DIRECTORIES = ("CodeUri", "ContentUri")
 _DEEPEST, _PAIR, _BRANCHES = 100, 2, 3
 _NOTHING = {"Ref": "AWS::NoValue"}
 _NOT_LETTERS = re.compile(r"[^A-Za-z0-9]")
 # By stage.
 _Values = dict[str, Scalar]
+_Branches = dict[str, Node]
 
 
-def resolve_conditions(root: Node, deploy: DeploySettings) -> tuple[Node, DeploySettings]:
-    """Replace `Fn::If` in functions by parameters, whose values are added to the settings."""
+def resolve_conditions(
+    root: Node, deploy: DeploySettings, ledger: Ledger
+) -> tuple[Node, DeploySettings]:
+    """Replace `Fn::If` in resources of SAM and in their defaults by parameters, whose values are
+    added to the settings."""
     stages = {_DEFAULT: deploy.overrides.get(_DEFAULT, {}), **deploy.overrides}
     conditions = _Conditions(root, stages)
     if len(stages) == 1 or not isinstance(root, Mapping) or not conditions.by_name:
         return root, deploy
-    resolver = _Resolver(conditions)
+    resolver = _Resolver(conditions, ledger)
     made = resolver.resolve_template(root)
     overrides = {
         stage: {**values, **{name: found[stage].text for name, found in resolver.made.items()}}
@@ -133,25 +160,32 @@ class _Conditions:
 class _Resolver:
     """Replaces values, and collects the parameters for them."""
 
-    def __init__(self, conditions: _Conditions) -> None:
+    def __init__(self, conditions: _Conditions, ledger: Ledger) -> None:
         self._conditions = conditions
+        self._ledger = ledger
         self.made: dict[str, _Values] = {}
 
     def resolve_template(self, root: Mapping) -> Node:
-        return self._replace(root, "Resources", self._resolve_resources)
+        made = self._replace(root, "Globals", self._resolve_defaults)
+        return self._replace(made, "Resources", self._resolve_resources)
+
+    def _resolve_defaults(self, node: Node) -> Node:
+        if not isinstance(node, Mapping):
+            return node
+        return self._resolve_entries(node, (_GLOBALS,))
 
     def _resolve_resources(self, node: Node) -> Node:
         if not isinstance(node, Mapping):
             return node
         entries = [
-            one._replace(value=self._resolve_function(one)) if _is_function(one.value) else one
+            one._replace(value=self._resolve_resource(one)) if _is_own(one.value) else one
             for one in node.entries
         ]
         return node._replace(entries=tuple(entries))
 
-    def _resolve_function(self, one: KeyValue) -> Node:
+    def _resolve_resource(self, one: KeyValue) -> Node:
         def resolve(properties: Node) -> Node:
-            return self._resolve(properties, (one.key,))
+            return self._resolve(properties, (one.key,)) or properties
 
         return self._replace(one.value, "Properties", resolve)
 
@@ -164,47 +198,123 @@ class _Resolver:
         )
         return node._replace(entries=tuple(entries))
 
-    def _resolve(self, node: Node, path: tuple[str, ...]) -> Node:
+    def _resolve(self, node: Node, path: tuple[str, ...]) -> Node | None:
+        """Resolve a value. None if it has no value in any stage."""
         if isinstance(node, Sequence):
-            items = (self._resolve(one, (*path, str(at))) for at, one in enumerate(node.items))
-            return node._replace(items=tuple(items))
-        if not isinstance(node, Mapping):
+            return self._resolve_items(node, path)
+        if not isinstance(node, Mapping) or find(node, "Fn::If") is None:
+            return self._resolve_entries(node, path) if isinstance(node, Mapping) else node
+        branches = self._find_branches(node)
+        if branches and all(map(_is_omitted, branches.values())):
+            self._ledger.drop(_locate(node, path), "no stage sets the value")
+            return None
+        made = self._merge(branches, node, path)
+        if made is None:  # CloudFormation evaluates it, or the report names it
             return node
-        values = self._find_values(node)
-        if values:
-            return self._add_parameter(node, path, values)
-        entries = (
-            one._replace(value=self._resolve(one.value, (*path, one.key))) for one in node.entries
-        )
+        if not isinstance(made, Scalar):
+            self._ledger.carry(_locate(node, path))
+        return made
+
+    def _resolve_items(self, node: Sequence, path: tuple[str, ...]) -> Node:
+        found = [self._resolve(one, (*path, str(at))) for at, one in enumerate(node.items)]
+        if None in found:  # the numbers of the next items change
+            first = found.index(None)
+            for at, item in enumerate(found[first:], first):
+                if item is not None:
+                    self._ledger.carry(_locate(node.items[at], (*path, str(at))))
+        return node._replace(items=tuple(one for one in found if one is not None))
+
+    def _resolve_entries(self, node: Mapping, path: tuple[str, ...]) -> Mapping:
+        found = ((one, self._resolve(one.value, (*path, one.key))) for one in node.entries)
+        entries = (one._replace(value=value) for one, value in found if value is not None)
         return node._replace(entries=tuple(entries))
 
-    def _find_values(self, node: Mapping) -> _Values:
-        """Find the value of each stage; none if one is not known or not a single value."""
-        entry = find(node, "Fn::If")
-        parts = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
-        if len(parts) != _BRANCHES or not isinstance(parts[0], Scalar):
-            return {}
-        found: _Values = {}
+    def _find_branches(self, node: Mapping) -> _Branches:
+        """Find the value of each stage; none if one is not known."""
+        found: _Branches = {}
         for stage in self._conditions.stages:
-            is_true = self._conditions.evaluate(parts[0].text, stage)
-            branch = parts[1] if is_true else parts[2]
-            if is_true is None or not isinstance(branch, Scalar) or _is_like_reference(branch):
+            chosen = self._choose(node, stage)
+            if chosen is None:
                 return {}
-            found[stage] = branch
+            found[stage] = chosen
         return found
 
-    def _add_parameter(self, node: Mapping, path: tuple[str, ...], values: _Values) -> Node:
+    def _choose(self, node: Node, stage: str) -> Node | None:
+        """Choose the branch of a stage, also of conditions within conditions."""
+        for _ in range(_DEEPEST):
+            entry = find(node, "Fn::If") if isinstance(node, Mapping) else None
+            if entry is None:
+                return node
+            parts = entry.value.items if isinstance(entry.value, Sequence) else ()
+            if len(parts) != _BRANCHES or not isinstance(parts[0], Scalar):
+                return None
+            is_true = self._conditions.evaluate(parts[0].text, stage)
+            if is_true is None:
+                return None
+            node = parts[1] if is_true else parts[2]
+        return None
+
+    def _merge(self, branches: _Branches, node: Node, path: tuple[str, ...]) -> Node | None:
+        """Merge the values of stages into one. None if that is not possible."""
+        first = branches.get(_DEFAULT)
+        if first is None or find(node, "Fn::If") is None:
+            return None
+        if all(convert_to_plain(one) == convert_to_plain(first) for one in branches.values()):
+            return self._resolve(first, path)
+        values = {stage: _fill_omitted(one, path) for stage, one in branches.items()}
+        scalars = {stage: one for stage, one in values.items() if isinstance(one, Scalar)}
+        if len(scalars) == len(values):
+            is_unclear = any(map(_is_like_reference, scalars.values()))
+            return None if is_unclear else self._add_parameter(node, path, scalars)
+        return self._merge_parts(branches, first, path)
+
+    def _merge_parts(self, branches: _Branches, first: Node, path: tuple[str, ...]) -> Node | None:
+        """Merge maps with equal keys, and lists of equal length, part by part."""
+        count = len(self.made)
+        made: Node | None = None
+        if isinstance(first, Mapping) and _have_equal_keys(branches.values()):
+            parts = [
+                one._replace(value=value)
+                for one in first.entries
+                if (value := self._merge_part(_pick(branches, one.key), (*path, one.key)))
+            ]
+            made = (
+                first._replace(entries=tuple(parts)) if len(parts) == len(first.entries) else None
+            )
+        elif isinstance(first, Sequence) and _have_equal_lengths(branches.values()):
+            items = [
+                item
+                for at in range(len(first.items))
+                if (item := self._merge_part(_pick(branches, at), (*path, str(at))))
+            ]
+            made = first._replace(items=tuple(items)) if len(items) == len(first.items) else None
+        if made is None:  # without parameters of parts
+            self.made = dict(list(self.made.items())[:count])
+        return made
+
+    def _merge_part(self, branches: _Branches, path: tuple[str, ...]) -> Node | None:
+        first = branches[_DEFAULT]
+        condition = KeyValue("Fn::If", first.line, first.column, first)
+        return self._merge(branches, Mapping((condition,), first.line, first.column), path)
+
+    def _add_parameter(self, node: Node, path: tuple[str, ...], values: _Values) -> Node:
         first = values[_DEFAULT]
         if all(one.text == first.text for one in values.values()):
             return first
-        keys = [one for one in path if one not in ("Environment", "Variables", "Events")]
+        if path[-1] in _DIRECTORIES:
+            values = {stage: _normalize_directory(one) for stage, one in values.items()}
+        if path[-1] in _LOWERED:
+            values = {stage: _lower(one) for stage, one in values.items()}
+        keys = [one for one in path if one not in ("Environment", "Variables", "Events", _GLOBALS)]
         base = "".join(_NOT_LETTERS.sub("", one[:1].upper() + one[1:]) for one in keys)
         name, number = base, 2
         while name in self.made or name in self._conditions.parameters:
             name, number = f"{base}{number}", number + 1
         self.made[name] = values
         reference = Scalar(name, name, node.line, node.column)
-        return node._replace(entries=(KeyValue("Ref", node.line, node.column, reference),))
+        return Mapping(
+            (KeyValue("Ref", node.line, node.column, reference),), node.line, node.column
+        )
 
     def add_parameters(self, root: Node) -> Node:
         """Add the parameters to the template, with the values of the default stage."""
@@ -226,9 +336,69 @@ class _Resolver:
         return root._replace(entries=tuple(entries))
 
 
-def _is_function(node: Node) -> bool:
+def _is_own(node: Node) -> bool:
+    """Return whether a resource becomes a part of the config."""
     kind = find_child(node, "Type")
-    return isinstance(kind, Scalar) and kind.text == _FUNCTION
+    name = kind.text if isinstance(kind, Scalar) else ""
+    properties = find_child(node, "Properties")
+    is_document = name in _APIS and any(
+        find_child(properties, one) for one in _DOCUMENTS if properties is not None
+    )
+    return name.startswith(_SAM) and name not in _OF_STACK and not is_document
+
+
+def _locate(node: Node, path: tuple[str, ...]) -> At:
+    """Locate a value in the template. Paths begin with `Globals`, or with the ID of a resource."""
+    head = ("Globals",) if path[0] == _GLOBALS else ("Resources", path[0], "Properties")
+    return At(node, (*head, *path[1:]), node.line, node.column)
+
+
+def _is_omitted(node: Node) -> bool:
+    reference = find_child(node, "Ref") if isinstance(node, Mapping) else None
+    return isinstance(reference, Scalar) and reference.text == _NO_VALUE
+
+
+def _fill_omitted(node: Node, path: tuple[str, ...]) -> Node:
+    """Replace a missing value by that of AWS, if it is known."""
+    text = _OMITTED.get(path[-1], "")
+    if not text or not _is_omitted(node):
+        return node
+    return Scalar(json.loads(text), text, node.line, node.column)
+
+
+def _normalize_directory(one: Scalar) -> Scalar:
+    text = one.text.removeprefix("./").rstrip("/") or "."
+    return one._replace(value=text, text=text)
+
+
+def _lower(one: Scalar) -> Scalar:
+    return one._replace(value=one.text.lower(), text=one.text.lower())
+
+
+def _have_equal_keys(nodes: Iterable[Node]) -> bool:
+    """Return whether all nodes are maps with the same keys, and no functions of CloudFormation."""
+    keys = [
+        frozenset(entry.key for entry in one.entries) if isinstance(one, Mapping) else frozenset()
+        for one in nodes
+    ]
+    [first, *others] = keys
+    is_function = any(key == "Ref" or key.startswith("Fn::") for key in first)
+    return bool(first) and not is_function and all(one == first for one in others)
+
+
+def _have_equal_lengths(nodes: Iterable[Node]) -> bool:
+    return len({len(one.items) if isinstance(one, Sequence) else -1 for one in nodes}) == 1
+
+
+def _pick(branches: _Branches, key: str | int) -> _Branches:
+    """Pick the part of each stage."""
+    found: _Branches = {}
+    for stage, one in branches.items():
+        if isinstance(one, Sequence) and isinstance(key, int):
+            found[stage] = one.items[key]
+        elif isinstance(one, Mapping):
+            found[stage] = next(row.value for row in one.entries if row.key == key)
+    return found
 
 
 def _is_like_reference(branch: Scalar) -> bool:

@@ -52,7 +52,7 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
     deploy = read_deploy_settings(surroundings.read_text(CONFIG_FILE))
     ledger = Ledger()
     credentials = Credentials(ledger)
-    root, deploy = resolve_conditions(credentials.replace(root), deploy)
+    root, deploy = resolve_conditions(credentials.replace(root), deploy, ledger)
     replaced = At(root)
     source = replaced._replace(node=_rewrite_references(replaced, _list_rewrites(replaced)))
     service = choose_service(deploy.stack_name or surroundings.folder_name)

@@ -46,6 +46,10 @@ def convert_sam_events(
         kind = at.get("Type")
         is_possible = kinds is None or kind.text in kinds
         convert = _EVENTS.get(kind.text) if is_possible else None
+        if at.get("Fn::If").node is not None:
+            reason = "the event exists only under a condition"
+            context.ledger.lose(at, reason, "use `functions` of a stage in `stages`")
+            continue
         if convert is None:
             context.ledger.lose(at, f"events of type `{kind.text}` are not supported", AFTER)
             continue
@@ -210,7 +214,7 @@ _MAPPING_RULES: Rules = {
     "MaximumBatchingWindowInSeconds": number_as("maximumBatchingWindowSeconds"),
     "FunctionResponseTypes": _put_response_type,
     "FilterCriteria": _put_filters,
-    "StartingPositionTimestamp": lose_because("streams start at their oldest or newest record"),
+    "StartingPositionTimestamp": number_as("startingPositionTimestamp"),
     "DestinationConfig": _put_on_failure,
     "MetricsConfig": lose_because("metrics of event source mappings are not supported"),
     "SourceAccessConfigurations": _put_access,

@@ -106,18 +106,42 @@ def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[Ne
         context.ledger.lose(at, _ELSEWHERE, hint)
     elif not inline.is_missing:
         return _put_inline_code(context, inline, read("Handler"), runtime.text, function)
-    elif code.is_map or code.text.startswith("s3://"):
+    elif "Fn::If" in (one.key for one in code.list_entries()):
+        reason = "the directory depends on a condition without a known value"
+        context.ledger.lose(code, reason, "set it in samconfig.toml, or write the directory")
+    elif code.text.startswith("s3://") or (code.is_map and not _read_default(context, code)):
         context.ledger.lose(code, "code in a bucket", "put the source into the project")
     else:
-        root = context.read_text(code).rstrip("/") or "."
+        handler = read("Handler")
+        root = _read_default(context, code) or context.read_text(code).rstrip("/") or "."
         if root.endswith(_CODE_FILES):
             root = posixpath.dirname(root) or "."
             context.ledger.change(code, "fabric packs the sources of the directory", root)
+        text = _read_default(context, handler) or context.read_text(handler)
         context.ledger.carry(code)
-        handler = read("Handler")
-        text = context.read_text(handler)
         _put_entry(context, _Code(at, handler, text, root, runtime.text), function)
+        for one in (code, handler):
+            _bind_entry(context, one, function)
     return []
+
+
+def _read_default(context: Context, at: At) -> str:
+    """Read the default value of a parameter, by which files are found."""
+    return context.names.defaults.get(at.get("Ref").text, "") if at.is_map else ""
+
+
+def _bind_entry(context: Context, at: At, function: Fields) -> None:
+    """Use a parameter in the entry, which has another value in other stages."""
+    default = _read_default(context, at)
+    if not default:
+        return
+    entry = str(function.get("entry"))
+    own = default.removeprefix("./")
+    if own != "." and own in entry:
+        function.put("entry", entry.replace(own, context.read_text(at), 1), at)
+    else:
+        reason = "the build does not depend on the stage"
+        context.ledger.change(at, f"{reason}; the value of the default stage is used", default)
 
 
 def _put_inline_code(

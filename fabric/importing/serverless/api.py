@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from fabric.importing.aws_settings import read_cors
 from fabric.importing.context import Context
+from fabric.importing.credentials import API_KEY_REASON
 from fabric.importing.draft import Fields
 from fabric.importing.event_target import EventTarget
 from fabric.importing.policies import put_resource_policy
@@ -110,19 +111,56 @@ USAGE_PLAN_RULES: Rules = {
 def _put_api_keys(context: Context, at: At, http: Fields) -> None:
     """Put the names of API keys. Their values are secrets, and are not copied."""
     names = []
-    for one in at.list_items():
+    for one in _list_api_keys(context, at):
         name = one.get("name") if one.is_map else one
         names.append(context.read_text(name))
         context.ledger.carry(name)
-        if not one.get("value").is_missing:
-            reason = "values of API keys are not copied; AWS creates a new value"
-            context.ledger.lose(one.get("value"), reason)
+        context.ledger.lose(one.get("value"), API_KEY_REASON)
+        for entry in one.list_entries():
+            if entry.key not in ("name", "value"):
+                context.ledger.lose(entry, "fabric has no such setting of API keys")
+        if one.is_map and name.is_missing:
+            reason = "the API key has no name"
+            context.ledger.lose(one, reason, "add its name to `http.apiKeys`")
     context.put(at, http, "apiKeys", [one for one in names if one])
+
+
+def _list_api_keys(context: Context, at: At) -> Iterator[At]:
+    """List the keys, also those in lists by the name of their usage plan."""
+    plans = [
+        entry
+        for one in at.list_items()
+        for entry in one.list_entries()
+        if entry.is_list and one.get("name").is_missing
+    ]
+    for one in plans if len(plans) > 1 else ():
+        reason = "fabric has one usage plan, which all API keys share"
+        context.ledger.remark(one, reason, "http.apiKeys")
+    for one in at.list_items():
+        if one.is_map and one.get("name").is_missing and one.get("value").is_missing:
+            for plan in one.list_entries():
+                yield from plan.list_items()
+        else:
+            yield one
+
+
+def _put_usage_plan(context: Context, at: At, http: Fields) -> None:
+    """Put the usage plan. Of several plans, fabric cannot choose one."""
+    if not at.is_list:
+        apply_rules(context, at, USAGE_PLAN_RULES, http.child("usagePlan", at))
+        return
+    plans = [entry for one in at.list_items() for entry in one.list_entries()]
+    if len(plans) == 1:
+        apply_rules(context, plans[0], USAGE_PLAN_RULES, http.child("usagePlan", at))
+        return
+    for one in plans:
+        reason = "fabric has one usage plan, so the limits of each plan cannot apply"
+        context.ledger.lose(one, reason, "set the limits of all keys in `http.usagePlan`")
 
 
 _REST_RULES: Rules = {
     "apiKeys": _put_api_keys,
-    "usagePlan": inside("usagePlan", USAGE_PLAN_RULES),
+    "usagePlan": _put_usage_plan,
     "resourcePolicy": put_resource_policy,
     "minimumCompressionSize": number_as("minimumCompressionSize"),
     "binaryMediaTypes": texts_as("binaryMediaTypes"),

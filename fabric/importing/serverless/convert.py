@@ -50,8 +50,8 @@ _ROOT_DROPPED = {
     "useDotenv": "fabric reads .env itself",
 }
 _PROVIDER_DROPPED = {
-    **share(("stackName", "stackTags", "stackPolicy", "stackParameters", "cfnRole"), _OLD_TOOL),
-    **share(("notificationArns", "rollbackConfiguration", "disableRollback"), _OLD_TOOL),
+    **share(("stackName", "stackPolicy", "stackParameters"), _OLD_TOOL),
+    **share(("rollbackConfiguration", "disableRollback"), _OLD_TOOL),
     **share(("deploymentMethod", "deploymentPrefix", "profile", "versionFunctions"), _OLD_TOOL),
     **share(("lambdaHashingVersion", "apiName", "eventBridge", "credentials"), _OLD_TOOL),
     **share(("websocketsApiName", "websocketsDescription"), "WebSocket APIs are not supported"),
@@ -160,6 +160,8 @@ class _Conversion:
         self._config = Fields()
         self._extension = Fields()
         self._target = EventTarget(self._extension.child("http"))
+        buckets = source.get("provider", "s3").list_entries()
+        self._target.buckets = {one.key: one for one in buckets}
         self._files: dict[str, NewFile] = {}
 
     def run(self) -> Imported:
@@ -174,6 +176,7 @@ class _Conversion:
         convert_api(self._context, self._source, self._config, self._target)
         self._config.child("extensions").put("cloud1-lambda", self._extension)
         stacks = build_stacks(self._context, self._source, self._target, self._config)
+        self._convert_stack_settings([one.phase for one in stacks])
         self._convert_params()
         return Imported(
             config=self._config.build_config(self._context.requests.lost),
@@ -251,10 +254,11 @@ class _Conversion:
             self._ledger.change(at, reason, "dev")
 
     def _put_bucket(self, at: At) -> None:
-        if at.is_map:
-            self._ledger.drop(at, _OLD_TOOL)
-        else:
-            self._context.copy(at, self._extension, "artifactBucket")
+        name = at.get("name") if at.is_map else at
+        self._context.copy(name, self._extension, "artifactBucket")
+        for one in at.list_entries():
+            if one.key != "name":
+                self._ledger.drop(one, _OLD_TOOL)
 
     def _put_hidden_defaults(self, at: At) -> None:
         """Write the defaults of the Serverless Framework, which differ from those of AWS."""
@@ -286,6 +290,28 @@ class _Conversion:
         )
         if not self._extension.has("roleArn"):
             convert_permissions(self._context, at, self._defaults)
+
+    def _convert_stack_settings(self, phases: list[str]) -> None:
+        """Put the settings of the stack on each stack that fabric deploys, and note unused ones."""
+        at, stacks = self._source.get("provider"), self._extension.child("stack")
+        tags, role, topics = (at.get(one) for one in ("stackTags", "cfnRole", "notificationArns"))
+        for phase in phases:
+            stack = stacks.child(phase)
+            self._context.copy_map(tags, stack, "tags")
+            self._context.copy(role, stack, "roleArn")
+            if not topics.is_missing:
+                self._context.put(topics, stack, "notifications", self._context.read_texts(topics))
+        for name, one in self._target.buckets.items():
+            if name not in self._target.used_buckets:
+                self._ledger.drop(one, "no event uses the bucket")
+        reason = "fabric sets these tags on its stacks, and not on functions"
+        if phases:
+            self._ledger.remark(tags, reason, "stack.before.tags")
+            return
+        reason = "the service has no stack for these tags"
+        self._ledger.lose(tags, reason, "add the tags to `defaults.tags`")
+        for one in (role, topics):
+            self._ledger.drop(one, "the service has no stack")
 
     def _convert_functions(self) -> None:
         if not self._source.get("functions").list_entries():

@@ -374,17 +374,45 @@ def _convert_bucket(context: Context, at: At, target: EventTarget) -> None:
 
 
 def _create_named_bucket(context: Context, trigger: Fields, target: EventTarget) -> None:
-    """Create the bucket in the stack if other resources name it, as the Serverless Framework does.
-    Otherwise the deploy creates it."""
+    """Create the bucket in the stack if the config has settings for it or if other resources name
+    it, as the Serverless Framework does. Otherwise the deploy creates it."""
     bucket = trigger.get("bucket")
     name = bucket.text if isinstance(bucket, Scalar) else ""
     logical = f"S3Bucket{name[:1].upper()}{_NOT_IN_ID.sub('', name[1:])}"
+    if not name or trigger.has("existingBucket"):
+        return
+    settings = target.buckets.get(name)
+    target.used_buckets.add(name)
+    if settings is not None:
+        context.ledger.carry(settings)
+        trigger.put("bucket", context.read(settings.get("name")) or name, settings)
+        if [one.key for one in settings.list_entries()] in ([], ["name"]):
+            return
     resources = context.names.resources
     is_named = any(logical in list_names(one) for one in resources.values())
-    if name and is_named and not trigger.has("existingBucket") and logical not in resources:
-        body: Json = {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": name}}
-        target.add_resource(context, logical, body)
+    is_own = logical not in resources or logical in target.new_resources
+    if (settings is not None or is_named) and is_own:
+        if logical not in resources:
+            target.add_resource(context, logical, _build_bucket(name, settings))
         trigger.put("bucket", context.intrinsics.refer(logical))
+
+
+def _build_bucket(name: str, settings: At | None) -> Json:
+    rows = settings.list_entries() if settings is not None else ()
+    properties = {_raise_first(one.key): _raise_keys(one.value) for one in rows}
+    properties["BucketName"] = properties.pop("Name", name)
+    return {"Type": "AWS::S3::Bucket", "Properties": properties}
+
+
+def _raise_keys(value: Json) -> Json:
+    """Write keys as CloudFormation does."""
+    if isinstance(value, dict):
+        return {_raise_first(key): _raise_keys(one) for key, one in value.items()}
+    return [_raise_keys(one) for one in value] if isinstance(value, list) else value
+
+
+def _raise_first(key: str) -> str:
+    return key[:1].upper() + key[1:]
 
 
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9]")

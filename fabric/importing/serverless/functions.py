@@ -115,7 +115,7 @@ PROVIDER_RULES: Rules = {
     ),
     "alb": lose_because("load balancers are not supported"),
     "ecr": lambda context, at, fields: apply_rules(context, at, _ECR_RULES, fields),
-    "s3": lose_because("settings of buckets belong into a stack"),
+    "s3": pass_over,
     "websocketsApiRouteSelectionExpression": lose_because("WebSocket APIs are not supported"),
 }
 _FUNCTION_RULES: Rules = {

@@ -34,6 +34,7 @@ from fabric.providers.cloud1.core.versions import (
 )
 from fabric.providers.cloud1.functions.functions import deploy_function, find_function
 from fabric.providers.cloud1.functions.layers import delete_layers, publish_layer
+from fabric.providers.cloud1.functions.roles import find_kept_path
 from fabric.providers.cloud1.http.http_history import compare_settings, find_restore_problem
 from fabric.providers.cloud1.http.routes import (
     divert_api_routes,
@@ -174,6 +175,9 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     def fetch_code_hash(self, address: DeploymentAddress, function: str) -> str:
         found = self.find(address, function)
         return found.artifact_sha256 if found else ""
+
+    def find_kept_setting(self, address: DeploymentAddress) -> Problem | None:
+        return find_kept_path(address, self.own.iam.path)
 
     def compare_api(self, address: DeploymentAddress) -> tuple[str, str] | None:
         return compare_settings(address, self.own.http, self.hide)

@@ -37,6 +37,7 @@ from fabric.providers.cloud1.events.event_sources import (
     encode_wiring,
     fetch_wires,
     find_changed_functions,
+    list_changed_wires,
     plan_unwiring,
     unwire,
     unwire_service,
@@ -115,7 +116,7 @@ def release_service(
     address, kept, wiring = releasing.address, releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
     check_service_api(releasing.apis)
-    new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
+    new = _find_missing_buckets(work, address, list_changed_wires(wiring, changed, kept))
     statements = set_statements(work, address, kept)
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL

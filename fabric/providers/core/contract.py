@@ -338,6 +338,8 @@ class AdoptableFunction(Struct, frozen=True, kw_only=True):
     handler: str = ""
     # The event sources that an adoption moves.
     links: tuple[EventLink, ...] = ()
+    # Changes with each change of the function.
+    revision: str = ""
 
 
 class AdoptionSurvey(Struct, frozen=True, kw_only=True):
@@ -411,6 +413,14 @@ class RestoreChecker(Protocol):
     ) -> Problem | None:
         """Return the reason why a rollback to this deployment is not possible. Makes no API
         call."""
+
+
+@runtime_checkable
+class SettingKeeper(Protocol):
+    """A deployer with resources that keep a setting after its change."""
+
+    def find_kept_setting(self, address: DeploymentAddress) -> Problem | None:
+        """Return the change that existing resources do not follow. Makes no API call."""
 
 
 @runtime_checkable

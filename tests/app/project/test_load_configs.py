@@ -269,6 +269,19 @@ def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
     assert error["where"]["line"] == 3
 
 
+def test_a_directory_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    (made.root / "fabric.yml").unlink()
+    made.write({"serverless.yml": "service: a\nprovider: {name: aws}\n"})
+    for command in ("plan", "validate", "deploy"):
+        done = made.json(command)
+        assert (done.code, done.error["code"]) == (65, "config/looks-like-serverless")
+        assert done.error["hint"] == "run: fabric import serverless.yml"
+    made.write({"wrangler.toml": 'name = "a"\n'})
+    (made.root / "serverless.yml").unlink()
+    assert made.json("plan").error["code"] == "config/not-found"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "tool"),
     [
@@ -297,7 +310,7 @@ def test_a_config_of_fabric_can_have_the_name_of_another_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "other", ["serverless.yml", "template.yaml", "wrangler.jsonc", "vercel.json", "netlify.toml"]
+    "other", ["template.yaml", "wrangler.jsonc", "vercel.json", "netlify.toml"]
 )
 def test_without_a_config_the_conversion_of_another_one_is_suggested(
     other: str, tmp_path: Path

@@ -88,6 +88,34 @@ def test_an_existing_config_is_compared(tmp_path: Path) -> None:
     ]
 
 
+def test_conditions_of_resources_are_evaluated(tmp_path: Path) -> None:
+    rule = {
+        "Type": "AWS::Events::Rule",
+        "Properties": {
+            "ScheduleExpression": {"Fn::If": ["IsProd", "rate(1 hour)", "rate(5 minutes)"]},
+            "Targets": [{"Id": "a", "Arn": {"Fn::GetAtt": ["ApiLambdaFunction", "Arn"]}}],
+        },
+    }
+    template = {
+        **TEMPLATE,
+        "Parameters": {"Stage": {"Type": "String", "Default": "dev"}},
+        "Conditions": {"IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}},
+        "Resources": {
+            **TEMPLATE["Resources"],
+            "Rule": rule,
+            "Other": {**rule, "Condition": "IsProd"},
+        },
+    }
+    made = with_tool(tmp_path, COPY)
+    made.fabric("import")
+    config = made.root / "fabric.yml"
+    cron = "    triggers:\n      - {type: cron, schedule: rate(5 minutes)}\n"
+    config.write_text(config.read_text().replace("    triggers:\n", cron))
+    made.write({"template.txt": json.dumps(template)})
+    done = made.json("import", "--compare")
+    assert (done.code, done.result["differences"]) == (0, []), done.out
+
+
 def test_another_stage_is_compared(tmp_path: Path) -> None:
     script = COPY.replace("mkdir", 'test "$4 $5" = "--stage prod"\nmkdir') + "exit $?\n"
     made = with_tool(tmp_path, script.replace("#!/bin/sh", "#!/bin/sh -e"))

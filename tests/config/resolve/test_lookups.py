@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Config
 from fabric.model.bindable import SecretUse
-from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup, SecretPin
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrets.secret_pins import format_pin
 from tests.support.config_texts import HEAD, NO_ENV, ONE
 
+_PIN = SecretPin(LookupKind.SECRETS_MANAGER, "db#password", "1" * 32)
 _VALUES = {
     ("ssm", "/shop/url"): LookupValue("https://mail.test"),
-    ("secretsmanager", "db#password"): LookupValue("hidden-word", is_secret=True),
+    ("tf", "infra#password"): LookupValue("hidden-word", is_secret=True),
+    ("secretsmanager", "db#password"): LookupValue("", is_secret=True, pin=_PIN),
     ("aws", "accountId"): LookupValue("123456789012"),
     ("cfn", "us-east-1:net.Vpc"): LookupValue("vpc-1"),
 }
@@ -52,9 +56,31 @@ def test_a_reference_is_filled_like_other_bindings() -> None:
 
 
 def test_a_secret_is_marked_as_one() -> None:
-    config = load(f"{HEAD}{ONE}env: {{A: '${{secretsmanager:db#password}}'}}\n")
+    config = load(f"{HEAD}{ONE}env: {{A: '${{tf:infra#password}}'}}\n")
     assert "hidden-word" in config.document.secret_values.reveal()
     assert "hidden-word" not in config.document.resolved
+
+
+def test_a_secret_is_a_placeholder_with_its_version() -> None:
+    config = load(f"{HEAD}{ONE}env: {{A: 'db://${{secretsmanager:db#password,none}}'}}\n")
+    assert dict(config.functions[0].env)["A"] == f"db://{format_pin(replace(_PIN, default='none'))}"
+    assert config.document.secret_names == {"A"}
+    assert "pinned" not in config.document.resolved
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["memory: '${secretsmanager:db#password}'", "timeout: '${secretsmanager:db#password}'"],
+)
+def test_a_setting_that_is_needed_before_the_deploy_cannot_be_a_secret(setting: str) -> None:
+    with pytest.raises(FabricError) as raised:
+        load(f"{HEAD}functions: [{{name: a, entry: a.ts, {setting}}}]\n")
+    assert [one.code for one in raised.value.problems] == ["config/late-value"]
+    assert "${secretsmanager:db#password}" in raised.value.first.message
+
+
+def test_sections_without_effect_can_contain_secrets() -> None:
+    assert load(f"{HEAD}{ONE}alerts: {{url: '${{secretsmanager:db#password}}'}}\n").functions
 
 
 def test_a_reference_that_does_not_exist_is_an_error_with_its_place() -> None:

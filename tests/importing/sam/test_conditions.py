@@ -3,6 +3,7 @@
 import pytest
 
 from fabric.importing.sam.conditions import choose_branches
+from fabric.importing.source import Fate
 from tests.support.imports import Conversion, from_sam
 
 STAGES = """\
@@ -105,3 +106,117 @@ def test_branches_of_a_template_are_chosen() -> None:
         "C": {"Type": "T", "Size": {"Fn::If": ["Missing", 2, 1]}},
         "D": {"Type": "T"},
     }
+
+
+GLOBALS = """\
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Stage: {Type: String, Default: dev}
+Conditions:
+  IsProd: !Equals [!Ref Stage, prod]
+  Never: !Equals [!Ref Stage, never]
+Globals:
+  Function:
+    Runtime: python3.12
+    MemorySize: !If [IsProd, 1024, 512]
+    Timeout: !If [IsProd, 30, !Ref AWS::NoValue]
+    Layers: [!If [Never, "arn:aws:lambda:us-east-1:123456789012:layer:x:1", !Ref "AWS::NoValue"]]
+    Environment:
+      Variables:
+        LEVEL: !If [IsProd, WARN, !If [Never, INFO, DEBUG]]
+        ONLY: !If [IsProd, x, !Ref "AWS::NoValue"]
+        NEVER: !If [Never, x, !Ref "AWS::NoValue"]
+    VpcConfig: !If
+      - IsProd
+      - {SecurityGroupIds: [sg-1], SubnetIds: [subnet-1]}
+      - {SecurityGroupIds: [sg-2], SubnetIds: [subnet-2]}
+Resources:
+  Api:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: !If [IsProd, ./dist/, src]
+      Handler: app.handler
+      ReservedConcurrentExecutions: !If [IsProd, 5, !Ref "AWS::NoValue"]
+      Policies:
+        - !If [Never, AmazonS3FullAccess, !Ref "AWS::NoValue"]
+        - !If [IsProd, AmazonS3ReadOnlyAccess, AmazonSQSFullAccess]
+      Events:
+        A: !If [IsProd, {Type: Schedule, Properties: {Schedule: rate(1 hour)}}, !Ref "AWS::NoValue"]
+"""
+
+
+@pytest.fixture(scope="module")
+def defaults() -> Conversion:
+    return from_sam(GLOBALS, {"src/app.py": "", "dist/app.py": "", "samconfig.toml": STAGES})
+
+
+def test_defaults_depend_on_the_stage(defaults: Conversion) -> None:
+    assert defaults.config["defaults"]["memory"] == "${param:FunctionMemorySize}"
+    assert defaults.config["params"]["FunctionTimeout"] == 3  # that of AWS
+    assert defaults.config["stages"]["prod"]["params"]["FunctionTimeout"] == "30"
+    assert defaults.config["env"]["LEVEL"] == "${param:FunctionLEVEL}"
+
+
+def test_maps_with_equal_keys_are_merged(defaults: Conversion) -> None:
+    vpc = defaults.config["defaults"]["vpc"]
+    assert vpc["subnetIds"] == ["${param:FunctionVpcConfigSubnetIds0}"]
+    assert defaults.config["params"]["FunctionVpcConfigSubnetIds0"] == "subnet-2"
+    assert defaults.config["stages"]["prod"]["params"]["FunctionVpcConfigSubnetIds0"] == "subnet-1"
+
+
+def test_the_directory_of_the_code_depends_on_the_stage(defaults: Conversion) -> None:
+    assert defaults.function["entry"] == "${param:ApiCodeUri}/app.handler"
+    assert defaults.config["params"]["ApiCodeUri"] == "src"
+    assert defaults.config["stages"]["prod"]["params"]["ApiCodeUri"] == "dist"
+
+
+def test_values_that_no_stage_sets_are_dropped(defaults: Conversion) -> None:
+    dropped = [one for one in defaults.reasons(Fate.DROPPED) if "no stage sets" in one]
+    assert [one.partition(":")[0] for one in dropped] == [
+        "Globals.Function.Layers.0",
+        "Globals.Function.Environment.Variables.NEVER",
+        "Resources.Api.Properties.Policies.0",
+    ]
+    assert defaults.function["permissions"] == ["${param:ApiPolicies1}"]
+
+
+def test_values_that_only_some_stages_set_are_named(defaults: Conversion) -> None:
+    reasons = defaults.reasons()
+    assert not [one for one in reasons if "unknown key" in one]
+    assert {one.partition(":")[0] for one in reasons} == {
+        "Globals.Function.Environment.Variables.ONLY",
+        "Resources.Api.Properties.ReservedConcurrentExecutions",
+        "Resources.Api.Properties.Events.A",
+    }
+    assert "the event exists only under a condition" in reasons[-1]
+
+
+MACHINE = """\
+Transform: AWS::Serverless-2016-10-31
+Parameters: {Stage: {Type: String, Default: dev}}
+Conditions: {IsProd: !Equals [!Ref Stage, prod]}
+Resources:
+  Flow:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      DefinitionUri: !If [IsProd, a.asl.json, b.asl.json]
+      Type: !If [IsProd, EXPRESS, STANDARD]
+      DefinitionSubstitutions: {Word: !If [IsProd, one, two]}
+      Tracing: {Enabled: !If [IsProd, true, false]}
+"""
+
+
+def test_state_machines_depend_on_the_stage() -> None:
+    done = from_sam(MACHINE, {"samconfig.toml": STAGES})
+    [flow] = done.config["workflows"]
+    assert flow["definition"] == "${param:FlowDefinitionUri}"
+    assert flow["type"] == "${param:FlowType}"
+    assert done.config["params"]["FlowType"] == "standard"
+    assert done.config["stages"]["prod"]["params"]["FlowType"] == "express"
+    assert flow["substitutions"] == {"Word": "${param:FlowDefinitionSubstitutionsWord}"}
+    assert "the setting depends on a parameter" in done.reasons()[-1]
+
+
+def test_a_directory_with_an_unknown_condition_is_named() -> None:
+    done = from_sam(GLOBALS, {"src/app.py": ""})
+    assert any("the directory depends on a condition" in one for one in done.reasons())

@@ -65,6 +65,11 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
+        "Kinesis",
+        "Stream: 'arn:aws:kinesis:x', StartingPosition: AT_TIMESTAMP, StartingPositionTimestamp: 5",
+        {"startingPosition": "AT_TIMESTAMP", "startingPositionTimestamp": 5},
+    ),
+    (
         "DynamoDB",
         "Stream: 'arn:aws:dynamodb:x', StartingPosition: TRIM_HORIZON, TumblingWindowInSeconds: 60, MaximumRecordAgeInSeconds: 100",
         {"tumblingWindowSeconds": 60, "maximumRecordAge": 100},

@@ -411,3 +411,103 @@ def test_permissions_that_only_a_plugin_reads_are_noted_without_it(plugin: str, 
 def test_a_layer_outside_of_the_project_is_reported() -> None:
     done = convert(rest="layers: {x: {path: ../shared}}\n")
     assert ["`../shared` of the layer is not below" in one for one in done.reasons()] == [True]
+
+
+SETTINGS = """\
+service: shop
+provider:
+  name: aws
+  runtime: python3.12
+  stackTags: {team: shop}
+  cfnRole: arn:aws:iam::123456789012:role/deploy
+  notificationArns: ["arn:aws:sns:eu-west-1:123456789012:news"]
+  deploymentBucket: {name: my-bucket, serverSideEncryption: AES256}
+  s3:
+    photos: {name: my-photos, versioningConfiguration: {status: Enabled}}
+    plain: {name: my-plain}
+    unused: {name: x}
+functions:
+  a:
+    handler: a.handler
+    events: [s3: photos, s3: {bucket: photos, event: "s3:ObjectRemoved:*"}, s3: plain]
+"""
+TOPIC = "resources: {Resources: {T: {Type: AWS::SNS::Topic}}}\n"
+
+
+def test_settings_of_buckets_become_resources() -> None:
+    done = from_serverless(SETTINGS, {"a.py": ""})
+    [before] = done.stacks.values()
+    assert before["Resources"]["S3BucketPhotos"] == {
+        "Type": "AWS::S3::Bucket",
+        "Properties": {
+            "VersioningConfiguration": {"Status": "Enabled"},
+            "BucketName": "my-photos",
+        },
+    }
+    buckets = [one["bucket"] for one in done.function["triggers"]]
+    assert buckets == ["${stack:S3BucketPhotosRef}", "${stack:S3BucketPhotosRef}", "my-plain"]
+    assert "provider.s3.unused: no event uses the bucket" in done.reasons(Fate.DROPPED)
+
+
+def test_settings_of_the_stack_are_those_of_each_stack() -> None:
+    done = from_serverless(SETTINGS + TOPIC, {"a.py": ""})
+    assert done.extension["artifactBucket"] == "my-bucket"
+    before = done.extension["stack"]["before"]
+    assert before["tags"] == {"team": "shop"}
+    assert before["roleArn"] == "arn:aws:iam::123456789012:role/deploy"
+    assert before["notifications"] == ["arn:aws:sns:eu-west-1:123456789012:news"]
+    assert any(one.startswith("provider.stackTags:") for one in done.reasons(Fate.CHANGED))
+    dropped = "provider.deploymentBucket.serverSideEncryption: used only by"
+    assert any(one.startswith(dropped) for one in done.reasons(Fate.DROPPED))
+
+
+def test_tags_of_a_stack_that_fabric_does_not_have_are_named() -> None:
+    text = SETTINGS.replace("photos: {name: my-photos, version", "other: {name: my-photos, version")
+    done = from_serverless(text, {"a.py": ""})
+    assert done.stacks == {}
+    assert "provider.stackTags: the service has no stack for these tags" in done.reasons()
+
+
+def test_api_keys_of_usage_plans_are_listed() -> None:
+    value = "Zz0-" * 8
+    keys = f"[top, {{free: [one, {{name: two, value: {value}}}]}}, {{paid: [three, {{value: x}}]}}]"
+    text = f"""\
+service: shop
+provider:
+  name: aws
+  runtime: python3.12
+  apiGateway:
+    apiKeys: {keys}
+    usagePlan: [free: {{quota: {{limit: 10}}}}, paid: {{quota: {{limit: 1000}}}}]
+functions:
+  a: {{handler: a.handler, events: [http: {{path: a, method: get, private: true}}]}}
+"""
+    done = from_serverless(text, {"a.py": ""})
+    assert done.extension["http"]["apiKeys"] == ["top", "one", "two", "three"]
+    assert "usagePlan" not in done.extension["http"]
+    assert value not in repr(done)
+    changed, lost = done.reasons(Fate.CHANGED), done.reasons()
+    assert sum("one usage plan, which all API keys share" in one for one in changed) == 2
+    assert sum("so the limits of each plan cannot apply" in one for one in lost) == 2
+    notes = [one for one in (*changed, *lost) if ".value:" in one]
+    assert [one.partition(":")[0] for one in notes] == [
+        "provider.apiGateway.apiKeys.1.free.1.value",
+        "provider.apiGateway.apiKeys.2.paid.1.value",
+    ]
+
+
+def test_a_single_usage_plan_applies_to_all_keys() -> None:
+    done = from_serverless(
+        """\
+service: shop
+provider:
+  name: aws
+  runtime: python3.12
+  apiGateway: {apiKeys: [free: [one]], usagePlan: [free: {quota: {limit: 10, period: DAY}}]}
+functions:
+  a: {handler: a.handler, events: [http: {path: a, method: get, private: true}]}
+""",
+        {"a.py": ""},
+    )
+    http = done.extension["http"]
+    assert (http["apiKeys"], http["usagePlan"]["quota"]["period"]) == (["one"], "day")

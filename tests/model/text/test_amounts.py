@@ -1,8 +1,10 @@
 """Counts and durations as text."""
 
+from datetime import timedelta
+
 import pytest
 
-from fabric.model.text.amounts import format_count, format_duration
+from fabric.model.text.amounts import format_age, format_count, format_duration
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,18 @@ def test_only_one_is_singular(count: int, text: str) -> None:
 )
 def test_a_duration_uses_the_largest_unit_that_fits(ms: int, text: str) -> None:
     assert format_duration(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (0.5, "less than 1 minute"),
+        (1, "1 minute"),
+        (59.9, "59 minutes"),
+        (119, "1 hour"),
+        (1_440, "1 day"),
+        (4_000, "2 days"),
+    ],
+)
+def test_an_age_uses_the_largest_unit(minutes: float, text: str) -> None:
+    assert format_age(timedelta(minutes=minutes)) == text

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cloud1_shop import EVERY_HOUR, Shop
+from tests.support.cloud1_site import make_queue
 from tests.support.in_process import project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
@@ -21,6 +22,7 @@ _SETTINGS = (
     "tracing: active",
     "async: {maximumRetryAttempts: 1}",
 )
+_CREATED = "['objstore1:ObjectCreated:*']"
 _CHANGES = {
     "permission": "permissions: [{actions: ['s3:PutObject'], resources: ['*']}]",
     "tag": "tags: {team: shop}",
@@ -50,3 +52,30 @@ def test_calls_grow_with_what_changes(shop: Shop) -> None:
     for one in calls.values():
         assert "lambda.PublishVersion" not in one
         assert sum(one.values()) <= _MOST_OF_A_CHANGE, one
+
+
+def test_a_changed_trigger_takes_few_calls_beside_unchanged_ones(
+    cloud1: StrictCloud1, tmp_path: Path
+) -> None:
+    shop = Shop(cloud1, project(tmp_path, sources={}))
+    make_queue(cloud1)
+    cloud1.client("kinesis").create_stream(StreamName="clicks", ShardCount=1)
+    stream = f"arn:aws:kinesis:us-east-1:{cloud1.account}:stream/clicks"
+    topic = cloud1.client("sns").create_topic(Name="orders")["TopicArn"]
+    queue = "{type: queue, queue: work}"
+    shop.has(
+        "f",
+        "one",
+        queue,
+        f"{{type: logstream, stream: '{stream}', startingPosition: LATEST}}",
+        f"{{type: storage, bucket: uploads-{cloud1.account}, events: {_CREATED}}}",
+        f"{{type: pubsub, topic: '{topic}'}}",
+        EVERY_HOUR,
+    )
+    shop.ran("deploy")
+    for number, other in enumerate(shop.functions["f"]):
+        if queue in str(other):
+            shop.functions["f"][number] = str(other).replace("work}", "work, batchSize: 5}")
+    calls = shop.ran("deploy")
+    assert calls["lambda.UpdateEventSourceMapping"] == 1
+    assert sum(calls.values()) <= _MOST_OF_A_CHANGE, calls

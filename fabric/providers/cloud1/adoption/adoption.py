@@ -20,15 +20,14 @@ from fabric.providers.cloud1.core.permissions import (
     build_rule_permission,
     let_in,
     list_permitted_arns,
+    list_permitted_sources,
     shut_out,
 )
 from fabric.providers.cloud1.core.versions import (
     ALIAS,
-    IMAGE,
     Cloud1Work,
     build_alias_arn,
     build_function_name,
-    decode_code_hash,
     describe_function,
     retry_on_conflict,
     strip_arn_version,
@@ -36,7 +35,7 @@ from fabric.providers.cloud1.core.versions import (
 )
 from fabric.providers.cloud1.events.event_sources import KEPT_WIRES
 from fabric.providers.cloud1.events.mappings import list_mappings, read_mapping
-from fabric.providers.cloud1.events.rules import list_rules_of, move_rule
+from fabric.providers.cloud1.events.rules import move_rule
 from fabric.providers.cloud1.events.wires import (
     RuleWire,
     Wire,
@@ -63,6 +62,8 @@ from fabric.system.http.http_check import download
 # The description of aliases that an adoption created.
 MADE = "created by fabric adopt"
 ADOPTED = "adopted:"
+_ASYNC = "async"
+_ASYNC_MEMBERS = ("MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig")
 
 
 def adopt_function(
@@ -75,16 +76,17 @@ def adopt_function(
     one = function.live
     alias_now = find_alias(work, one.resource_name)
     found = describe_current(work, one.resource_name, alias_now)
-    if found is None or _read_code_hash(found) != one.artifact_sha256:
+    if found is None or found["Configuration"].get("RevisionId", "") != function.revision:
         message = f"function `{one.resource_name}` was changed during the adoption"
         raise FabricError(Problem("adopt/moved", message, "run the command again"))
     refuse_owned(address, one.name, found)
     refuse_elsewhere(address, one.resource_id)
     archive = _download_archive(one, found)
-    version = _prepare_alias(work, one, found, alias_now)
+    # The tags first: they prove to an undo that fabric has begun.
     tags = FunctionBeside(one.name).all_tags(address)
     if any((found.get("Tags") or {}).get(name) != text for name, text in tags.items()):
         work.functions.tag_resource(Resource=one.resource_id, Tags=tags)
+    version = _prepare_alias(work, one, found, alias_now)
     alias = build_alias_arn(one.resource_id)
     _let_links_in(work, alias, function.links)
     moved = [_move_link(work, one, link) for link in function.links]
@@ -98,6 +100,9 @@ def adopt_function(
         KEPT_VERSIONS + one.name: version,
         ADOPTED + one.name: "yes",
     }
+    if any(link.kind == _ASYNC for link in function.links):
+        # No hash of settings: the next release writes or deletes them.
+        kept[f"{_ASYNC}:{one.name}"] = ADOPTED
     if wires:
         kept[KEPT_WIRES + one.name] = encode_wires(wires, alias, ADOPTED)
     return AdoptedFunction(live, tuple(kept.items()), archive)
@@ -123,12 +128,6 @@ def refuse_owned(address: DeploymentAddress, function: str, found: Mapping[str, 
     """Raise if another service or stage of fabric owns the function."""
     if is_owned(found):
         check_ownership(address, function, found)
-
-
-def _read_code_hash(found: Mapping[str, Any]) -> str:
-    one = found["Configuration"]
-    sha256 = str(one["CodeSha256"])
-    return sha256 if one.get("PackageType") == IMAGE else decode_code_hash(sha256)
 
 
 def find_alias(work: Cloud1Work, name: str) -> Mapping[str, Any] | None:
@@ -178,6 +177,9 @@ def _move_link(work: Cloud1Work, one: LiveFunction, link: EventLink) -> Wire | N
     """Move an event source to the alias with one call, and return its identity. APIs stay
     as they are otherwise."""
     alias = build_alias_arn(one.resource_id)
+    if link.kind == _ASYNC:
+        _copy_async_settings(work, one.resource_name)
+        return None
     if link.kind == "api":
         for ident in find_integrations(work, link.id, one.resource_id):
             _point_integration(work, link.id, ident, alias)
@@ -189,6 +191,22 @@ def _move_link(work: Cloud1Work, one: LiveFunction, link: EventLink) -> Wire | N
     if found["FunctionArn"] != alias:
         _point_mapping(work, link.id, alias)
     return strip_settings(read_mapping(found))
+
+
+def find_async_settings(work: Cloud1Work, name: str, alias: str = "") -> Mapping[str, Any]:
+    """Find the retries and destinations of a function or its alias."""
+    found: Mapping[str, Any] = {}
+    which = {"Qualifier": alias} if alias else {}
+    with ignore_codes(GONE):
+        found = work.functions.get_function_event_invoke_config(FunctionName=name, **which)
+    return {key: found[key] for key in _ASYNC_MEMBERS if key in found}
+
+
+def _copy_async_settings(work: Cloud1Work, name: str) -> None:
+    """Give the alias the retries and destinations of the function, before events move to it."""
+    found = find_async_settings(work, name)
+    if found and not find_async_settings(work, name, ALIAS):
+        work.functions.put_function_event_invoke_config(FunctionName=name, Qualifier=ALIAS, **found)
 
 
 def find_integrations(work: Cloud1Work, api: str, arn: str) -> list[str]:
@@ -262,6 +280,18 @@ def read_api(arn: str) -> str:
     return rest.partition("/")[0] if service == "execute-api" else ""
 
 
+def is_wildcard(api: str) -> bool:
+    """Return whether a permission is for several APIs."""
+    return "*" in api
+
+
+def _list_rules(arns: Iterable[str]) -> set[RuleWire]:
+    """List the rules of permissions. Rules of other buses have the bus before the name."""
+    paths = (arn.split(":", 5)[5] for arn in arns if arn.split(":")[2] == "events")
+    parts = (path.partition("/")[2].rpartition("/")[::2] for path in paths)
+    return {RuleWire(bus or "default", name) for bus, name in parts}
+
+
 def _let_alias_go(
     work: Cloud1Work, address: DeploymentAddress, one: LiveFunction
 ) -> Iterator[AdoptionPart]:
@@ -271,13 +301,13 @@ def _let_alias_go(
         _point_mapping(work, mapping["UUID"], one.resource_id)
         title = format_wire(read_mapping(mapping))
         yield AdoptionPart("take", "event source", title, one.name, "calls the function directly")
+    # Permissions exist before their rules move, so they name those of an interrupted adoption.
+    own = list_permitted_sources(work, alias)
     wires = decode_wires(read_kept_state(address).texts.get(KEPT_WIRES + one.name, ""))
-    buses = {"default", *(wire.bus for wire in wires if isinstance(wire, RuleWire))}
-    for bus in sorted(buses):
-        for name in list_rules_of(work, alias, bus):
-            move_rule(work, RuleWire(bus, name), alias, one.resource_id)
-            shut_out(work, alias, build_rule_permission(alias, bus, name))
-            yield AdoptionPart("take", "rule", name, one.name, "calls the function directly")
+    rules = {strip_settings(wire) for wire in wires if isinstance(wire, RuleWire)}
+    for rule in sorted(_list_rules(own) | rules, key=repr):
+        if isinstance(rule, RuleWire):
+            yield from _let_rule_go(work, one, rule)
     for api in sorted(_list_apis(list_permitted_arns(work, alias))):
         for ident in find_integrations(work, api, alias):
             _point_integration(work, api, ident, one.resource_id)
@@ -289,4 +319,17 @@ def _let_alias_go(
         yield AdoptionPart("keep", "alias", ALIAS, one.name, reason)
         return
     with ignore_codes(GONE):
+        work.functions.delete_function_event_invoke_config(
+            FunctionName=one.resource_name, Qualifier=ALIAS
+        )
+    with ignore_codes(GONE):
         work.functions.delete_alias(FunctionName=one.resource_name, Name=ALIAS)
+
+
+def _let_rule_go(work: Cloud1Work, one: LiveFunction, rule: RuleWire) -> Iterator[AdoptionPart]:
+    """Return a rule to the function. A rule that was deleted since is not an error."""
+    alias = build_alias_arn(one.resource_id)
+    with ignore_codes(GONE):
+        if move_rule(work, rule, alias, one.resource_id):
+            yield AdoptionPart("take", "rule", rule.name, one.name, "calls the function directly")
+    shut_out(work, alias, build_rule_permission(alias, rule.bus, rule.name))

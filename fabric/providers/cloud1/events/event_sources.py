@@ -48,7 +48,9 @@ from fabric.providers.cloud1.events.wires import (
     Wire,
     decode_wires,
     encode_wires,
+    find_same_wires,
     format_wire,
+    has_same_wires,
     is_named_by_hash,
     strip_settings,
 )
@@ -160,7 +162,7 @@ def find_changed_functions(wiring: Wiring, kept: StoredReleaseState) -> frozense
     return frozenset(
         name
         for name in names
-        if new.get(KEPT_WIRES + name, "") != kept.texts.get(KEPT_WIRES + name, "")
+        if not has_same_wires(new.get(KEPT_WIRES + name, ""), kept.texts.get(KEPT_WIRES + name, ""))
     )
 
 
@@ -170,8 +172,10 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: StoredReleaseState, now
         name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
     }
     ordered = sorted(name for name in names if wiring.list_wanted(name) or before[name])
-    run_parallel(lambda name: _set_all(wiring, name, kept), ordered, MAX_PARALLEL)
-    run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), MAX_PARALLEL)
+    same = {name: _find_same(wiring, name, kept) for name in names}
+    run_parallel(lambda name: _set_all(wiring, name, kept, same[name]), ordered, MAX_PARALLEL)
+    buckets = _list_buckets(wiring, before, same)
+    run_parallel(lambda bucket: _tell(wiring, bucket), buckets, MAX_PARALLEL)
     run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, MAX_PARALLEL)
 
 
@@ -179,12 +183,32 @@ def read_known_wires(name: str, kept: StoredReleaseState) -> frozenset[Wire]:
     return frozenset(decode_wires(kept.texts.get(KEPT_WIRES + name, "")))
 
 
-def _set_all(wiring: Wiring, name: str, kept: StoredReleaseState) -> None:
+def _find_same(wiring: Wiring, name: str, kept: StoredReleaseState) -> frozenset[Wire]:
+    """Find the event sources that the last release created with the same settings."""
+    if not kept.is_sure or name in wiring.fresh:
+        return frozenset()
+    text = encode_wires(wiring.list_wanted(name), wiring.aliases[name], kept.salt)
+    return find_same_wires(text, kept.texts.get(KEPT_WIRES + name, ""))
+
+
+def list_changed_wires(
+    wiring: Wiring, names: Iterable[str], kept: StoredReleaseState
+) -> dict[str, tuple[Wire, ...]]:
+    """List the event sources of functions that are not known to be up to date."""
+    same = {name: _find_same(wiring, name, kept) for name in names}
+    return {
+        name: tuple(one for one in wiring.list_wanted(name) if strip_settings(one) not in known)
+        for name, known in same.items()
+    }
+
+
+def _set_all(wiring: Wiring, name: str, kept: StoredReleaseState, same: frozenset[Wire]) -> None:
     settled = (
         read_known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
     )
     for wire in wiring.list_wanted(name):
-        if is_named_by_hash(wire) and strip_settings(wire) in settled:
+        place = strip_settings(wire)
+        if place in same or (is_named_by_hash(wire) and place in settled):
             continue
         whose = f"function `{name}`, {format_wire(wire)}"
         number = wiring.wanted.numbers.get((name, wire))
@@ -213,8 +237,16 @@ def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
             let_in(work, alias, build_bucket_permission(alias, bucket))
 
 
-def _list_buckets(wiring: Wiring, before: _Before) -> list[str]:
-    wires = [wire for name, old in before.items() for wire in (*old, *wiring.list_wanted(name))]
+def _list_buckets(
+    wiring: Wiring, before: _Before, same: Mapping[str, frozenset[Wire]]
+) -> list[str]:
+    """List the buckets whose notifications can have changed."""
+    wires = (
+        wire
+        for name, old in before.items()
+        for wire in (*old, *wiring.list_wanted(name))
+        if strip_settings(wire) not in same[name]
+    )
     return sorted({wire.bucket for wire in wires if isinstance(wire, BucketWire)})
 
 

@@ -15,6 +15,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.core.cron_expressions import convert_cron_expression, is_bound_to
 from fabric.providers.cloud1.core.permissions import parse_arn_home
 from fabric.providers.cloud1.events.wires import (
+    AT_TIMESTAMP,
     BrokerWire,
     BucketWire,
     MappingWire,
@@ -279,15 +280,33 @@ def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
         case StreamWire(stream=stream) if not _STREAM.fullmatch(stream) and not _is_late(stream):
             yield f"has the stream `{stream}`", "use the ARN of a Kinesis or DynamoDB stream"
         case StreamWire() | BrokerWire() if wire.position not in (*_POSITIONS, ""):
-            yield f"has the starting position `{wire.position}`", f"use {' or '.join(_POSITIONS)}"
+            yield f"has the starting position `{wire.position}`", f"use {', '.join(_POSITIONS)}"
         case BucketWire(bucket=name) if not BUCKET_NAME.fullmatch(name) and not _is_late(name):
             yield f"has the bucket `{name}`, which is not a valid name", BUCKET_HINT
+        case StreamWire():
+            yield from _find_position_faults(wire)
         case BrokerWire():
+            yield from _find_position_faults(wire)
             yield from _find_broker_faults(wire)
         case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:
             yield "sets more than one of `input`, `inputPath` and `inputTransformer`", "keep one"
         case _:
             return
+
+
+def _find_position_faults(wire: StreamWire | BrokerWire) -> Iterator[tuple[str, str]]:
+    """Find what AWS rejects of a time to read from, with a hint."""
+    key = "startingPositionTimestamp"
+    is_timed, has_time = wire.position == AT_TIMESTAMP, key in read_options(wire)
+    if is_timed and isinstance(wire, StreamWire) and ":dynamodb:" in wire.stream:
+        yield (
+            f"has the starting position `{wire.position}` for a DynamoDB stream",
+            "use LATEST or TRIM_HORIZON",
+        )
+    elif is_timed and not has_time:
+        yield f"has the starting position `{wire.position}` without a time", f"set `{key}`"
+    elif has_time and not is_timed:
+        yield f"sets `{key}` for the {format_wire(wire)}", f"set `startingPosition: {AT_TIMESTAMP}`"
 
 
 def _is_late(text: str) -> bool:
@@ -297,7 +316,7 @@ def _is_late(text: str) -> bool:
 
 _STREAM = re.compile(r"arn:[a-z-]+:(?:kinesis:.*:stream/.+|dynamodb:.*:table/.+/stream/.+)")
 _INPUTS = frozenset(("input", "inputPath", "inputTransformer"))
-_POSITIONS = ("LATEST", "TRIM_HORIZON")
+_POSITIONS = ("LATEST", "TRIM_HORIZON", AT_TIMESTAMP)
 # Keys of streams that Kafka does not have.
 _STREAM_ONLY = (
     *("parallelizationFactor", "bisectOnError", "maximumRetryAttempts", "maximumRecordAge"),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from fabric.providers.cloud1.core.permissions import parse_arn_home
 from fabric.providers.cloud1.core.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.cloud1.events.events import read_last_part
 from fabric.providers.cloud1.events.wires import (
+    AT_TIMESTAMP,
     BrokerWire,
     MappingWire,
     QueueWire,
@@ -92,7 +94,10 @@ def _build_fixed_settings(wire: MappingWire) -> dict[str, Any]:
     if isinstance(wire, QueueWire) or not wire.position:
         return found
     found["StartingPosition"] = wire.position
-    group = read_options(wire).get("groupId")
+    options = read_options(wire)
+    if wire.position == AT_TIMESTAMP:
+        found[_TIME] = options["startingPositionTimestamp"]
+    group = options.get("groupId")
     if isinstance(wire, BrokerWire) and group:
         found[_GROUPS[wire.is_own]] = {"ConsumerGroupId": group}
     return found
@@ -103,7 +108,12 @@ _GROUPS = {
     True: "SelfManagedKafkaEventSourceConfig",
     False: "AmazonManagedKafkaEventSourceConfig",
 }
-_FIXED_KEYS = {"StartingPosition": "startingPosition", **dict.fromkeys(_GROUPS.values(), "groupId")}
+_TIME = "StartingPositionTimestamp"
+_FIXED_KEYS = {
+    "StartingPosition": "startingPosition",
+    _TIME: "startingPositionTimestamp",
+    **dict.fromkeys(_GROUPS.values(), "groupId"),
+}
 
 
 def _list_kept_settings(
@@ -111,8 +121,9 @@ def _list_kept_settings(
 ) -> Iterator[str]:
     for name, wanted in fixed.items():
         kept = there.get(name, "")
+        kept = int(kept.timestamp()) if isinstance(kept, datetime) else kept
         if kept and kept != wanted:
-            shown = kept if isinstance(kept, str) else kept.get("ConsumerGroupId", "")
+            shown = kept.get("ConsumerGroupId", "") if isinstance(kept, dict) else kept
             said = f"{format_wire(wire)} keeps its `{_FIXED_KEYS[name]}` {shown}"
             yield f"{said}: AWS sets it only when the trigger is created"
 
@@ -204,6 +215,11 @@ def _update_mapping(
         UUID=there["UUID"], **asked
     )
     return made
+
+
+def list_changed_settings(there: Mapping[str, Any], wire: MappingWire) -> list[str]:
+    """List the settings of a mapping that a release would change."""
+    return sorted(_find_differences(there, _build_mapping_settings(wire)))
 
 
 def _find_differences(there: Mapping[str, Any], asked: Mapping[str, object]) -> dict[str, object]:

@@ -124,10 +124,10 @@ def drop_rule(work: Cloud1Work, wire: RuleWire, arn: str = "") -> None:
 
 
 def list_target_ids(work: Cloud1Work, wire: RuleWire, arn: str) -> list[str]:
-    return [str(one["Id"]) for one in _list_targets(work, wire) if one["Arn"] == arn]
+    return [str(one["Id"]) for one in list_targets(work, wire) if one["Arn"] == arn]
 
 
-def _list_targets(work: Cloud1Work, wire: RuleWire) -> list[dict[str, Any]]:
+def list_targets(work: Cloud1Work, wire: RuleWire) -> list[dict[str, Any]]:
     events = work.clients.of("events")
     found: list[dict[str, Any]] = events.list_targets_by_rule(
         Rule=wire.name, EventBusName=wire.bus
@@ -135,9 +135,16 @@ def _list_targets(work: Cloud1Work, wire: RuleWire) -> list[dict[str, Any]]:
     return found
 
 
-def move_rule(work: Cloud1Work, wire: RuleWire, old: str, new: str) -> None:
-    """Replace a target by another with the same id and the same input, in one call."""
-    targets = [{**one, "Arn": new} for one in _list_targets(work, wire) if one["Arn"] == old]
+def changes_target(wire: RuleWire, target: Mapping[str, Any]) -> bool:
+    """Return whether a release would change more of a target than its ID and function."""
+    others = {name: one for name, one in target.items() if name not in ("Id", "Arn", "RoleArn")}
+    return others != _build_target_options(read_options(wire))
+
+
+def move_rule(work: Cloud1Work, wire: RuleWire, old: str, new: str) -> bool:
+    """Replace a target by another with the same id and the same input, in one call. Return whether
+    there was one."""
+    targets = [{**one, "Arn": new} for one in list_targets(work, wire) if one["Arn"] == old]
     if targets:
         events = work.clients.of("events")
         answer = retry_on_conflict(
@@ -145,6 +152,7 @@ def move_rule(work: Cloud1Work, wire: RuleWire, old: str, new: str) -> None:
             lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
         )
         _refuse_failed(wire, answer)
+    return bool(targets)
 
 
 def list_rules_of(work: Cloud1Work, arn: str, bus: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec import json as typed_json
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 
@@ -98,12 +99,18 @@ MappingWire: TypeAlias = QueueWire | StreamWire | BrokerWire
 Wire: TypeAlias = RuleWire | ScheduleWire | MappingWire | TopicWire | BucketWire
 
 
-class Wired(Struct, frozen=True):
+# The starting position of a stream or topic with a time.
+AT_TIMESTAMP = "AT_TIMESTAMP"
+
+
+class Wired(Struct, frozen=True, omit_defaults=True):
     """The event sources that a release has created for a function: their names and a hash of their
     settings."""
 
     digest: str
     wires: tuple[Wire, ...]
+    # The hash of each, if there are several. Older versions of fabric stored none.
+    each: tuple[str, ...] = ()
 
 
 class ServiceWires(Struct, frozen=True):
@@ -162,11 +169,37 @@ def format_wire(wire: Wire) -> str:
 
 
 def encode_wires(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
-    """Encode the event sources for state, with a hash, because patterns can contain secrets."""
-    said = typed_json.encode(wires).decode()
+    """Encode the event sources for state, with hashes, because patterns can contain secrets."""
     places = tuple(dict.fromkeys(map(strip_settings, wires)))
-    return typed_json.encode(Wired(hash_fields((salt, alias, said)), places)).decode()
+    parts = [tuple(one for one in wires if strip_settings(one) == place) for place in places]
+    each = tuple(_hash_wires(part, alias, salt) for part in parts) if len(places) > 1 else ()
+    return typed_json.encode(Wired(_hash_wires(wires, alias, salt), places, each)).decode()
+
+
+def _hash_wires(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
+    return hash_fields((salt, alias, typed_json.encode(wires).decode()))
 
 
 def decode_wires(text: str) -> tuple[Wire, ...]:
-    return typed_json.decode(text, type=Wired).wires if text else ()
+    return _decode(text).wires
+
+
+def has_same_wires(one: str, other: str) -> bool:
+    """Return whether two encoded texts have the same event sources with the same settings."""
+    return replace(_decode(one), each=()) == replace(_decode(other), each=())
+
+
+def find_same_wires(one: str, other: str) -> frozenset[Wire]:
+    """Return the identities of the event sources whose settings are equal in two encoded texts."""
+    return frozenset(wire for wire, _ in _list_hashes(one) & _list_hashes(other))
+
+
+def _list_hashes(text: str) -> set[tuple[Wire, str]]:
+    """List the event sources with their hashes. The only one of a function has that of all."""
+    wired = _decode(text)
+    each = (wired.digest,) if len(wired.wires) == 1 else wired.each
+    return {*zip(wired.wires, each, strict=False)}
+
+
+def _decode(text: str) -> Wired:
+    return typed_json.decode(text, type=Wired) if text else Wired("", ())

@@ -119,6 +119,29 @@ def parse_kept_role(text: str) -> KeptRole:
     return KeptRole(*text.split(" "))
 
 
+def find_kept_path(address: DeploymentAddress, path: str) -> Problem | None:
+    """Return the released roles that are not below the path: AWS cannot move a role, and published
+    versions contain its ARN."""
+    record = address.previous
+    kept = {
+        name.removeprefix(_KEPT): _parse_path(parse_kept_role(text).arn)
+        for name, text in (record.kept if record else ())
+        if name.startswith(_KEPT)
+    }
+    elsewhere = sorted(name for name, there in kept.items() if there and there != path)
+    if not elsewhere:
+        return None
+    names = ", ".join(f"`{name}`" for name in elsewhere)
+    message = f"`iam.path` is `{path}`, but the roles of {names} stay at `{kept[elsewhere[0]]}`"
+    hint = "to move a role, remove the function, and deploy it again"
+    return Problem("deploy/kept-setting", message, hint)
+
+
+def _parse_path(arn: str) -> str:
+    """Return the path in the ARN of a role, such as `/` or `/shop/`."""
+    return arn.partition(":role")[2].rpartition("/")[0] + "/" if ":role/" in arn else ""
+
+
 def has_own_role(settings: Mapping[str, str]) -> bool:
     return _KEY in settings
 

@@ -1,31 +1,16 @@
 """Functions of another tool at AWS are adopted while they serve, and released again."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.cloud1_shop import EVERY_HOUR, FROM_QUEUE, Shop
 from tests.support.cloud1_site import changing
-from tests.support.in_process import project
 from tests.support.other_tool import OtherTool
-from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.until import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
-
-
-@pytest.fixture
-def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
-    made = Shop(cloud1, project(tmp_path, sources={}))
-    made.has("hello", "new")
-    return made
-
-
-@pytest.fixture
-def other(shop: Shop) -> OtherTool:
-    return OtherTool(shop)
 
 
 def rows(done: Any, action: str) -> list[tuple[str, str]]:

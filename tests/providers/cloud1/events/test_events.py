@@ -14,6 +14,8 @@ from tests.support.until import until
 
 pytestmark = pytest.mark.slow
 
+_CLICKS = "arn:aws:kinesis:r:1:stream/a"
+_LATEST = {"startingPosition": "LATEST"}
 _CREATED = "objstore1:ObjectCreated:*"
 
 
@@ -225,6 +227,16 @@ def test_a_disabled_rule_stays(site: Cloud1Site) -> None:
     [
         trigger("logstream", stream="clicks", startingPosition="LATEST"),
         trigger("logstream", stream="arn:aws:kinesis:r:1:stream/a", startingPosition="FIRST"),
+        trigger("logstream", stream=_CLICKS, startingPosition="AT_TIMESTAMP"),
+        trigger(
+            "logstream", stream=_CLICKS, startingPosition="LATEST", startingPositionTimestamp=1
+        ),
+        trigger(
+            "logstream",
+            stream="arn:aws:dynamodb:r:1:table/a/stream/b",
+            startingPosition="AT_TIMESTAMP",
+            startingPositionTimestamp=1,
+        ),
         trigger("cron", schedule="rate(1 hour)", input={}, inputPath="$.a"),
     ],
 )
@@ -416,3 +428,27 @@ def test_a_bucket_can_move_to_the_event_bus(site: Cloud1Site) -> None:
     assert "notifications" not in site.cloud1.left()
     put(site, "a.txt")
     assert came(site)[0]["source"] == "aws.s3"
+
+
+def test_a_bucket_of_two_functions_is_told_when_one_leaves_it(site: Cloud1Site) -> None:
+    bucket = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="a/")
+    other = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="b/")
+    rule = trigger("eventbus", pattern={"source": ["shop"]})
+    site.up(site.order("hello", bucket, rule), site.order("bye", other, rule))
+    site.up(site.order("hello", bucket, rule), site.order("bye", rule))
+    rows = site.cloud1.client("s3").get_bucket_notification_configuration(Bucket=uploads(site))
+    assert len(rows["LambdaFunctionConfigurations"]) == 1
+
+
+_SECONDS = 1_767_225_600
+
+
+def test_a_stream_is_read_from_a_time(site: Cloud1Site) -> None:
+    source = {"stream": make_stream(site), "startingPosition": "AT_TIMESTAMP"}
+    site.up(site.order("hello", trigger("logstream", **source, startingPositionTimestamp=_SECONDS)))
+    lambdas = site.cloud1.client("lambda")
+    [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    assert mapping["StartingPositionTimestamp"].timestamp() == _SECONDS
+    later = trigger("logstream", **source, startingPositionTimestamp=_SECONDS + 1, batchSize=7)
+    site.up(site.order("hello", later))
+    assert f"keeps its `startingPositionTimestamp` {_SECONDS}" in "\n".join(site.talk)

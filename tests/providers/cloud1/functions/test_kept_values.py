@@ -79,3 +79,16 @@ def test_a_function_that_would_go_with_its_versions_forbids_the_deploy(shop: Sho
     assert "a rollback of `shop/hello` is not possible" in error["message"]
     assert shop.cloud1.calls() == {}
     shop.ran("deploy")
+
+
+def test_a_plan_warns_about_roles_that_do_not_move(shop: Shop) -> None:
+    shop.tail = "defaults: {permissions: [{actions: ['s3:GetObject'], resources: ['*']}]}\n"
+    shop.ran("deploy")
+    moved = "extensions: {cloud1-lambda: {iam: {path: /shop/}}}\n"
+    shop.tail += moved
+    warnings = shop.run("plan").result["warnings"]
+    [found] = [one for one in warnings if one["code"] == "deploy/kept-setting"]
+    assert found["message"] == "`iam.path` is `/shop/`, but the roles of `hello` stay at `/`"
+    shop.tail = shop.tail.removesuffix(moved)
+    kept = shop.run("plan").result.get("warnings", ())
+    assert "deploy/kept-setting" not in {one["code"] for one in kept}

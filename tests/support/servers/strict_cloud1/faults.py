@@ -99,6 +99,10 @@ class Faults:
             return fault
         return None
 
+    def hides(self, operation: str) -> bool:
+        """Whether a call that others contain is refused. Their answers then lack its part."""
+        return any(one.operation == operation and one.login for one in self.planned)
+
     def limit(self, throttle: Throttle) -> None:
         self.throttle = throttle
         self._calls = 0

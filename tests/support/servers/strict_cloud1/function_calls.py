@@ -220,7 +220,9 @@ def _get(region: Region, asked: Fields) -> Fields:
     if version.image:
         uri = version.image.uri
         found["Code"] = {"RepositoryType": "ECR", "ImageUri": uri, "ResolvedImageUri": uri}
-    if function.tags:
+    if region.account.faults.hides("lambda.ListTags"):
+        found["TagsError"] = {"ErrorCode": "AccessDeniedException", "Message": "no tags for you"}
+    elif function.tags:
         found["Tags"] = function.tags
     if function.reserved is not None:
         found["Concurrency"] = {"ReservedConcurrentExecutions": function.reserved}

@@ -40,8 +40,9 @@ _OF_BROKERS = frozenset({"SourceAccessConfigurations", "ProvisionedPollerConfig"
 # Members that say which source it is, or that never change.
 _OF_CREATION = (
     "SelfManagedEventSource Topics Queues StartingPosition AmazonManagedKafkaEventSourceConfig"
-    " SelfManagedKafkaEventSourceConfig"
+    " SelfManagedKafkaEventSourceConfig StartingPositionTimestamp"
 )
+_TIME = "StartingPositionTimestamp"
 _IDENTITY = ("FunctionArn", "EventSourceArn", "SelfManagedEventSource", "Topics", "Queues")
 _WITHOUT_WINDOW = 10
 
@@ -69,6 +70,7 @@ def _create(region: Region, asked: Fields) -> Fields:
         "FunctionArn": arn,
         "EventSourceArn": source,
         **{name: asked[name] for name in _OF_CREATION.split() if name in asked},
+        **_read_time(asked),
         "BatchSize": 10,
         "MaximumBatchingWindowInSeconds": 0,
         "FunctionResponseTypes": [],
@@ -84,6 +86,12 @@ def _create(region: Region, asked: Fields) -> Fields:
     mapping = EventSourceMapping(shown, region.account.looks, "Creating")
     region.mappings[shown["UUID"]] = mapping
     return _shown(mapping)
+
+
+def _read_time(asked: Fields) -> Fields:
+    if _TIME not in asked:
+        return {}
+    return {_TIME: datetime.fromtimestamp(float(asked[_TIME]), UTC)}
 
 
 def _settings_in(asked: Fields) -> Fields:
@@ -137,13 +145,24 @@ def _check_source(region: Region, asked: Fields, timeout: int) -> str:
         return kind
     if kind == "kafka":
         _check_kafka(asked)
-    if asked.get("StartingPosition") not in ("LATEST", "TRIM_HORIZON"):
-        raise wrong_value("1 validation error detected: StartingPosition must not be null.")
+    _check_position(asked)
     name = source.rpartition("/")[2]
     streams = kinesis_backends[region.account.number][region.name].streams
     if ":kinesis:" in source and name not in streams:
         raise wrong_value(f"Stream not found: {source}")
     return kind
+
+
+def _check_position(asked: Fields) -> None:
+    """A time belongs to one position only, which streams of DynamoDB do not have."""
+    position, source = asked.get("StartingPosition"), asked.get("EventSourceArn", "")
+    if position not in ("LATEST", "TRIM_HORIZON", "AT_TIMESTAMP"):
+        raise wrong_value("1 validation error detected: StartingPosition must not be null.")
+    is_timed = position == "AT_TIMESTAMP"
+    if is_timed and ":dynamodb:" in source:
+        raise wrong_value("AT_TIMESTAMP is not supported for DynamoDB streams.")
+    if is_timed is not (_TIME in asked):
+        raise wrong_value("StartingPositionTimestamp is required only for AT_TIMESTAMP.")
 
 
 def _check_channel(asked: Fields, name: str) -> None:
