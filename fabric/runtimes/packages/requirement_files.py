@@ -214,7 +214,8 @@ def read_source(
     name, text = _choose_text(lock, "" if relock and is_own_lock(written) else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    _check_project(around, file if listed == PROJECT else "", project, request.target)
+    listed_in = place(base, os.path.join(folder, PROJECT)) if listed == PROJECT else ""
+    _check_project(around, listed_in, project, request.target)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,

@@ -225,7 +225,10 @@ DYNAMIC = '[project]\nname = "shop"\nversion = "1"\ndynamic = ["dependencies"]\n
     ],
 )
 def test_dynamic_dependencies_are_rejected(files: dict[str, str], tmp_path: Path) -> None:
-    assert refused(tmp_path, files).code == "input/dynamic"
+    found = refused(tmp_path, files)
+    assert found.code == "input/dynamic"
+    assert found.where
+    assert found.where.file.endswith("pyproject.toml")
 
 
 def test_a_list_beside_dynamic_dependencies_counts(tmp_path: Path) -> None:
