@@ -49,6 +49,10 @@ def build_step_pointer(step: str, number: int) -> str:
     return f"steps/{step}/inputs/{number}"
 
 
+def build_command_pointer(step: str) -> str:
+    return f"steps/{step}"
+
+
 def build_layer_pointer(layer: str) -> str:
     return f"layers/{layer}"
 
@@ -75,6 +79,7 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
     if backend is not None:
         yield BACKEND, backend
     for step in list_step_nodes(root):
+        yield build_command_pointer(step.name), step.node
         inputs = find_child(step.node, "inputs")
         for number, leaf in enumerate(inputs.items if isinstance(inputs, Sequence) else ()):
             yield build_step_pointer(step.name, number), leaf
