@@ -244,6 +244,7 @@ class HookInputs(_Inputs, frozen=True):
 
 _NAMES = (
     "service", "function", "root", "apart", "is_wanted", "is_portable", "is_after_steps",
+    "place",
 )  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
@@ -314,6 +315,8 @@ class BuildInputs(_Inputs, frozen=True):
     caches: Pairs = ()
     # Commands whose output is part of the key.
     tools: tuple[tuple[str, ...], ...] = ()
+    # Of the command in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def lane(self) -> Lane:
