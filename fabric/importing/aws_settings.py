@@ -24,6 +24,8 @@ from fabric.model.late_values import has_late_bindings
 _NODE = re.compile(r"nodejs[0-9.]*(?:x|-edge)?")
 # Versions that AWS Lambda no longer accepts for new functions.
 _OLD_PYTHON = ("python2.7", "python3.6", "python3.7", "python3.8")
+# Names of Google and OpenWhisk.
+_OTHER_PYTHON = re.compile(r"python3[0-9]{1,2}|python:[23]?(?:\.[0-9]+)?")
 NEW_NODE, NEW_PYTHON, NEW_RUBY = "nodejs22.x", "python3.12", "ruby3.3"
 _REPLACED = {
     "go1.x": "provided.al2023",
@@ -42,7 +44,7 @@ _LONGEST_DESCRIPTION = 200
 
 def choose_runtime(text: str) -> str:
     """Return the runtime of fabric for one of AWS, or "" if there is none."""
-    if text in _OLD_PYTHON:
+    if text in _OLD_PYTHON or _OTHER_PYTHON.fullmatch(text):
         return NEW_PYTHON
     if text.startswith("${") or RUNTIME.fits(text):
         return text
@@ -60,6 +62,8 @@ def put_runtime(context: Context, at: At, fields: Fields) -> None:
         context.ledger.lose(at, f"fabric does not support the runtime `{text}`")
     elif new == text:
         context.ledger.carry(at)
+    elif _OTHER_PYTHON.fullmatch(text):
+        context.ledger.change(at, f"fabric does not support the version of `{text}`", new)
     else:
         context.ledger.change(at, f"AWS does not accept new functions with `{text}`", new)
 

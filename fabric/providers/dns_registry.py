@@ -9,7 +9,7 @@ from fabric.model.routing.routing import DesiredRouting, RouterPart
 from fabric.providers.cloud1.dns_records import plan_record_sets
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.routes import DnsBackend
-from fabric.providers.edge1.dns_records import plan_alias, plan_balancer
+from fabric.providers.edge1.dns.dns_records import plan_alias, plan_balancer
 from fabric.providers.pdns.desired import plan_rrset
 from fabric.providers.zone_file.records import plan_zone_records
 
@@ -42,14 +42,14 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
         switch="FABRIC_EDGE1_REAL_DEPLOY",
         credentials=("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         lesser="edge1-dns",
-        opener="fabric.providers.edge1.dns:open_edge1_routing",
+        opener="fabric.providers.edge1.dns.dns:open_edge1_routing",
     ),
     # Load balancing belongs to an account; records are a zone's own.
     "edge1-dns": DnsFacts(
         wanted=plan_alias,
         switch="FABRIC_EDGE1_REAL_DEPLOY",
         credentials=("EDGE1_API_TOKEN", "EDGE1_ZONE_ID"),
-        opener="fabric.providers.edge1.dns:open_edge1_plain_records",
+        opener="fabric.providers.edge1.dns.dns:open_edge1_plain_records",
     ),
     # Its client has ways of its own to find credentials.
     "cloud1": DnsFacts(

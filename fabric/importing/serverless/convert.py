@@ -24,6 +24,12 @@ from fabric.importing.serverless.functions import (
 )
 from fabric.importing.serverless.images import put_image
 from fabric.importing.serverless.lift import expand_constructs
+from fabric.importing.serverless.other_providers import (
+    AZURE,
+    GOOGLE,
+    convert_azure_events,
+    put_google_entry,
+)
 from fabric.importing.serverless.plugins import convert_plugins, convert_state_machines
 from fabric.importing.serverless.stacks import build_stacks
 from fabric.importing.serverless.variables import Variables, find_default_stage
@@ -205,7 +211,7 @@ class _Conversion:
     def _convert_provider(self) -> None:
         at = self._source.get("provider")
         name = at.get("name") if at.is_map else at
-        provider = _PROVIDERS.get(name.text)
+        provider = _PROVIDERS.get(self._provider)
         if provider is None:
             message = f"fabric cannot import services for the provider `{name.text}`"
             raise FabricError(Problem("import/unreadable", message))
@@ -217,6 +223,11 @@ class _Conversion:
         self._note_stage(at.get("stage"))
         apply_rules(self._context, at, PROVIDER_RULES, self._defaults)
         self._context.copy_environment(at.get("environment"), self._config, "env")
+        if self._provider == GOOGLE:
+            project = at.get("project")
+            if not project.is_missing:
+                reason = "fabric reads the project from the environment"
+                self._ledger.change(project, reason, "CLOUD2_PROJECT_ID")
         if provider == "cloud1-lambda":
             if self._source.get("functions").list_entries():
                 self._put_hidden_defaults(at)
@@ -332,12 +343,18 @@ class _Conversion:
                 continue
             convert_function(self._context, at, function, self._defaults, inherits=inherits)
             note_ignored_statements(self._context, at, self._source.get("plugins"))
-            convert_events(self._context, at.get("events"), self._target)
+            self._convert_events(at)
             self._config.add("functions", function, self._source.get("functions"))
         if self._target.is_rest and self._target.is_http:
             reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
             self._ledger.remark(self._source.get("functions"), reason, "http.kind: http")
             self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, "http.payload: 2.0")
+
+    def _convert_events(self, at: At) -> None:
+        if self._provider == AZURE:
+            convert_azure_events(self._context, at, self._target)
+        else:
+            convert_events(self._context, at.get("events"), self._target)
 
     def _put_code(self, at: At, function: Fields) -> None:
         """Put the entry of a function: a file, an image, or an application of a plugin."""
@@ -348,8 +365,18 @@ class _Conversion:
             settings = self._variables.resolve(self._source.get("custom", "wsgi"))
             made = put_wsgi_application(self._context, at.get("handler"), settings, function)
             self._files |= {one.path: one for one in made}
-        else:
+        elif self._provider != GOOGLE or not self._put_google_code(at, function):
             put_entry(self._context, at, self._source, function)
+
+    def _put_google_code(self, at: At, function: Fields) -> bool:
+        runtime = at.get("runtime").text or self._source.get("provider", "runtime").text
+        return put_google_entry(self._context, at.get("handler"), runtime, function)
+
+    @property
+    def _provider(self) -> str:
+        """The name of the provider in the source."""
+        at = self._source.get("provider")
+        return (at.get("name") if at.is_map else at).text
 
     def _open_params(self, stage: str) -> Fields:
         """Return the parameters of a stage, or those of all stages."""

@@ -12,9 +12,9 @@ from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.release_state import ReleaseState
 from fabric.providers.core.triggers import convert_utc_schedule
-from fabric.providers.edge1.bindings import Resource, ResourceKind
-from fabric.providers.edge1.consumers import plan_consumers
-from fabric.providers.edge1.resources import (
+from fabric.providers.edge1.bindings.bindings import Resource, ResourceKind
+from fabric.providers.edge1.bindings.consumers import plan_consumers
+from fabric.providers.edge1.bindings.resources import (
     delete_consumer,
     find_or_create,
     find_queue_id,

@@ -15,6 +15,8 @@ from fabric.providers.edge1.assets import (
     read_assets,
     upload_assets,
 )
+from fabric.providers.edge1.bindings.objects import deploy_objects
+from fabric.providers.edge1.bindings.resources import resolve_bindings
 from fabric.providers.edge1.client import (
     Owner,
     build_worker_name,
@@ -22,8 +24,6 @@ from fabric.providers.edge1.client import (
     format_worker_version_id,
     read_version,
 )
-from fabric.providers.edge1.objects import deploy_objects
-from fabric.providers.edge1.resources import resolve_bindings
 from fabric.providers.edge1.uploads import build_function_upload, extend_mark
 from fabric.providers.edge1.versions import (
     VersionRow,

@@ -21,11 +21,11 @@ from fabric.providers.core.limits import (
     function_problem,
     unsupported_setting,
 )
-from fabric.providers.edge1.bindings import KINDS, SECTION, Binding, list_bindings
+from fabric.providers.edge1.bindings.bindings import KINDS, SECTION, Binding, list_bindings
+from fabric.providers.edge1.bindings.consumers import list_consumer_rows
+from fabric.providers.edge1.bindings.migrations import plan_objects
 from fabric.providers.edge1.client import Edge1Place, Edge1Settings, build_worker_name
-from fabric.providers.edge1.consumers import list_consumer_rows
 from fabric.providers.edge1.events import convert_schedule
-from fabric.providers.edge1.migrations import plan_objects
 
 _EXTENSION = ("extensions", "edge1-workers")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -9,19 +9,19 @@ from msgspec import Struct, convert
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.edge1.assets import find_static_folder, has_assets
-from fabric.providers.edge1.bindings import (
+from fabric.providers.edge1.bindings.bindings import (
     Binding,
     build_objects_name,
     list_bindings,
 )
+from fabric.providers.edge1.bindings.consumers import plan_consumers
+from fabric.providers.edge1.bindings.migrations import plan_objects
 from fabric.providers.edge1.client import (
     FLAGS,
     Edge1Settings,
     build_worker_name,
     build_worker_owner,
 )
-from fabric.providers.edge1.consumers import plan_consumers
-from fabric.providers.edge1.migrations import plan_objects
 from fabric.providers.edge1.uploads import (
     Upload,
     WorkerModule,

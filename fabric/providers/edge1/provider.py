@@ -23,6 +23,7 @@ from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.assets import find_asset_problems
+from fabric.providers.edge1.bindings.resources import find_missing_resources
 from fabric.providers.edge1.client import (
     Edge1Account,
     Edge1Api,
@@ -44,7 +45,7 @@ from fabric.providers.edge1.limits import (
     find_setting_problems,
     find_unsupported,
 )
-from fabric.providers.edge1.observe import Edge1Observer
+from fabric.providers.edge1.observing.observe import Edge1Observer
 from fabric.providers.edge1.release import (
     delete_functions,
     delete_service,
@@ -53,7 +54,6 @@ from fabric.providers.edge1.release import (
     release_service,
     restore_gate,
 )
-from fabric.providers.edge1.resources import find_missing_resources
 from fabric.providers.edge1.routes import fetch_subdomain, is_open
 from fabric.providers.edge1.versions import has_own, list_worker_versions
 from fabric.providers.edge1.work import ACCOUNT, ADDRESS, GATE, Edge1Work, build_routes_path

@@ -19,6 +19,8 @@ from fabric.providers.core.release_state import ReleaseState, read_kept_texts
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
 from fabric.providers.core.triggers import build_outputs, number_of
+from fabric.providers.edge1.bindings.objects import delete_objects, release_objects
+from fabric.providers.edge1.bindings.resources import delete_resources, store_resources
 from fabric.providers.edge1.client import (
     Owner,
     build_gate_name,
@@ -33,8 +35,6 @@ from fabric.providers.edge1.events import (
     set_consumers,
     set_crons,
 )
-from fabric.providers.edge1.objects import delete_objects, release_objects
-from fabric.providers.edge1.resources import delete_resources, store_resources
 from fabric.providers.edge1.routes import open_address, shut
 from fabric.providers.edge1.uploads import (
     TUNNEL_MARK,

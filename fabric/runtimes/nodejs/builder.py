@@ -29,7 +29,7 @@ from fabric.runtimes.nodejs.toolchain import (
     identify_toolchain,
     install_pinned,
 )
-from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems
+from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems, find_unpacked_files
 from fabric.runtimes.recorded_inputs import merge, record_tried
 
 
@@ -147,6 +147,7 @@ def _build_result(
             *options.read_warnings(entry, answer),
             *packed.warnings,
             *find_bundle_problems(inputs, modules, code.content),
+            *find_unpacked_files(entry, inputs, modules),
         ),
         handler=formats.format_handler(entry, inputs, wanted, answer["exports"]),
     )

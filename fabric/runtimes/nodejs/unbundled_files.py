@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.globs import is_match
 from fabric.runtimes.nodejs.bundler import Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.lookups import package_folder
@@ -38,6 +40,8 @@ _BESIDE = re.compile(
 _READS = re.compile(
     rb"\b(?:readFile|createReadStream|readdir|open|sendFile|readFileSync|readdirSync|openSync)\s*\("
 )
+# Packages with workers often work without them.
+_STARTS = re.compile(rb"\bnew\s+Worker\s*\(")
 _TEXT = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")
 # What is left of such paths in a bundle; CommonJS has no `import.meta`.
 _PLACES = (b"__dirname", b"import.meta", b"import_meta")
@@ -61,6 +65,24 @@ def find_bundle_problems(
         for one in (*_find_reading_packages(bundled, code), *_find_native_packages(bundled))
     }
     return tuple(_build_warning(inputs, found[name]) for name in sorted(found))
+
+
+def find_unpacked_files(
+    entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]
+) -> Iterator[Problem]:
+    """Find files that modules of the project name beside themselves, and the archive lacks."""
+    paths = {module.path for module in modules}
+    for path in sorted(one for one in paths if not package_folder(one)):
+        file = _find_read_file(path, paths)
+        name = os.path.relpath(file, entry.root) if file else ".."
+        if name.startswith("..") or any(is_match(one, name) for one in inputs.include):
+            continue
+        hint = f'add to the function in fabric.yml: `include: ["{name}"]`'
+        if os.path.dirname(path) != os.path.dirname(entry.path):
+            hint = f"move it to the directory of `{entry.name}`, where the bundle is, and {hint}"
+        module = os.path.relpath(path, entry.root)
+        message = f"`{module}` uses the file `{name}`, which the archive does not contain"
+        yield Problem("build/not-packed", f"function `{inputs.function}`: {message}", hint)
 
 
 def _build_warning(inputs: BuildInputs, left: _LeftBehind) -> Problem:
@@ -159,7 +181,8 @@ def _list_named_files(path: str, state: _FileState) -> tuple[str, ...]:
         text = read_bytes(path)
     except OSError:
         return ()
-    if not _READS.search(text):
+    is_read = _READS.search(text) or (not package_folder(path) and _STARTS.search(text))
+    if not is_read:
         return ()
     return tuple(_extract_paths(os.path.dirname(path), text))
 

@@ -180,7 +180,7 @@ class Uv(Struct, frozen=True):
         return _find_hash_problem(text) or _build_download_failure(text)
 
     def _explain_unknown(self, name: str, folder: Path) -> str:
-        """Look for a package in each index separately, so that uv names the index that refuses."""
+        """Look for a package in each index in turn: only then uv names the index that refuses."""
         asked = self._run_uv(_LOOK, name, folder, strategy="first-index")
         return redact_userinfo(asked.last_lines())
 

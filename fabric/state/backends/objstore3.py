@@ -1,12 +1,16 @@
 """State in an objstore3 container. A blob's ETag is its version."""
 
+import base64
+import binascii
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
+    no_credentials_error,
     report_malformed_answer,
     require_new_page,
     store_failure_error,
@@ -17,6 +21,10 @@ from fabric.system.clock import Clock
 from fabric.system.crypto.shared_key import Objstore3Account, sign_request
 from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 
+CREDENTIALS = "OBJSTORE3_CONNECTION_STRING, or OBJSTORE3_ACCOUNT and OBJSTORE3_KEY"
+_PLACE = "objstore3"
+# It becomes a part of the host.
+_NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 _PAGE = 200
 _NO_CONTAINER = ("ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled")
 # Other conflicts, such as a lease of somebody else's, are not a condition of ours that failed.
@@ -124,3 +132,34 @@ def _read_version(reply: HttpReply) -> Version:
 
 def _read_error_code(reply: HttpReply) -> str:
     return "" if reply.ok else reply.headers.get("x-ms-error-code", "")
+
+
+def read_objstore3_account(env: Mapping[str, str]) -> Objstore3Account:
+    words = _parse_connection_string(env.get("OBJSTORE3_CONNECTION_STRING", ""))
+    name = words.get("AccountName") or env.get("OBJSTORE3_ACCOUNT", "")
+    key = words.get("AccountKey") or env.get("OBJSTORE3_KEY", "")
+    if not name or not key:
+        raise no_credentials_error(_PLACE, CREDENTIALS)
+    if not _NAME.fullmatch(name):
+        raise no_credentials_error(f"{_PLACE}: invalid account name", CREDENTIALS)
+    scheme = words.get("DefaultEndpointsProtocol") or "https"
+    suffix = words.get("EndpointSuffix") or "core.windows.net"
+    chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")
+    return Objstore3Account(
+        name, Secret(_decode_key(key)), chosen or f"{scheme}://{name}.blob.{suffix}"
+    )
+
+
+def _parse_connection_string(text: str) -> dict[str, str]:
+    """Parse a connection string `Name=value;…`. A value can contain `=`."""
+    pairs = (part.partition("=") for part in text.split(";") if part.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _decode_key(key: str) -> bytes:
+    try:
+        return base64.b64decode(key, validate=True)
+    except (binascii.Error, ValueError):
+        raise no_credentials_error(
+            f"{_PLACE}: the account key is not base64", CREDENTIALS
+        ) from None

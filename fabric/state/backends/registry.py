@@ -190,8 +190,7 @@ def _build_bearer(wish: _BackendRequest, http: "Http") -> "Bearer":
 
 
 def _open_objstore3(wish: _BackendRequest) -> BackEndPair:
-    from fabric.state.backends.objstore3 import Objstore3
-    from fabric.state.backends.shared_key import read_objstore3_account
+    from fabric.state.backends.objstore3 import Objstore3, read_objstore3_account
 
     container = wish.require_setting("objstore3Container")
     owner = read_objstore3_account(wish.env.reveal())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from html import escape
-from itertools import chain
 
 from fabric.graph.decide import Action
 from fabric.views.pictures.assets import read_picture_style
@@ -42,17 +41,19 @@ def draw_svg(drawing: Drawing) -> str:
     across = max(layout.width, LEAST_WIDTH, words) + 2 * MARGIN
     down = layout.height + TOP + MARGIN
     title = format_headline(drawing)
-    parts = chain(
-        _draw_head(title, across, down),
-        _draw_legend(title, drawing),
-        [f'<g transform="translate({_round(MARGIN)},{_round(TOP)})">'],
-        _draw_columns(layout),
-        (_draw_lane(drawing, *one) for one in zip(layout.lanes, layout.frames, strict=True)),
-        _draw_edges(drawing, layout),
-        (_draw_node(drawing, *one) for one in enumerate(layout.boxes)),
-        ["</g>", "</svg>"],
+    return "\n".join(
+        (
+            *_draw_head(title, across, down),
+            *_draw_legend(title, drawing),
+            f'<g transform="translate({_round(MARGIN)},{_round(TOP)})">',
+            *_draw_columns(layout),
+            *(_draw_lane(drawing, *one) for one in zip(layout.lanes, layout.frames, strict=True)),
+            *_draw_edges(drawing, layout),
+            *(_draw_node(drawing, *one) for one in enumerate(layout.boxes)),
+            "</g>",
+            "</svg>",
+        )
     )
-    return "\n".join(parts)
 
 
 def _draw_head(title: str, across: float, down: float) -> Iterable[str]:

@@ -13,7 +13,7 @@ from fabric.app.project.endpoints import (
 from fabric.app.project.files import EnvPlace, build_binding_environment, build_client_environment
 from fabric.model.problems import FabricError
 from fabric.model.secrets.secret import Secret
-from fabric.state.backends.shared_key import read_objstore3_account
+from fabric.state.backends.objstore3 import read_objstore3_account
 from tests.support.project import project
 from tests.support.tool import Tool
 

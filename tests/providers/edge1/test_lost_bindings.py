@@ -7,7 +7,7 @@ import pytest
 
 from fabric.providers.core.contract import FunctionOrder
 from fabric.testing.provider_site import EVERY_HOUR, pack_files
-from tests.providers.edge1.test_resources import ROOMS
+from tests.providers.edge1.bindings.test_resources import ROOMS
 from tests.support.edge1_site import Edge1Site
 from tests.support.orders import HTTP
 from tests.support.servers.edge1.client import Edge1Server

@@ -8,8 +8,9 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
+from fabric.runtimes.entry import locate
 from fabric.runtimes.nodejs.bundler import Module
-from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems
+from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems, find_unpacked_files
 from tests.runtimes.nodejs.test_bundler import call
 from tests.support.bundler_cache import real_runtimes
 from tests.support.runtimes_project import names, node, write
@@ -149,3 +150,27 @@ def test_a_native_file_of_a_package_names_the_package(tmp_path: Path, runtimes: 
     with pytest.raises(FabricError) as caught:
         runtimes.build(tmp_path, node())
     assert 'external: ["left"]' in caught.value.first.hint
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'import * as fs from "fs";\nfs.readFileSync(new URL("./page.html", import.meta.url));',
+        'const { Worker } = require("worker_threads");\nnew Worker(__dirname + "/page.html");',
+    ],
+)
+def test_a_file_beside_a_module_of_the_project_is_named_unless_it_is_included(
+    code: str, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve() / "api"
+    write(root, {"src/hello.js": code, "src/page.html": ""})
+    entry = locate(tmp_path, node(), (".js",))
+    modules = [Module(str(root / "src/hello.js"))]
+    [found] = find_unpacked_files(entry, node(), modules)
+    assert "`src/hello.js` uses the file `src/page.html`" in found.message
+    assert found.hint == 'add to the function in fabric.yml: `include: ["src/page.html"]`'
+    assert not list(find_unpacked_files(entry, node(include=("src/*.html",)), modules))
+    other = [Module(str(root / "lib/deep.js"))]
+    write(root, {"lib/deep.js": code, "lib/page.html": ""})
+    [found] = find_unpacked_files(entry, node(), other)
+    assert found.hint.startswith("move it to the directory of `src/hello.js`")

@@ -10,8 +10,8 @@ import pytest
 
 from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError, Problem
+from fabric.state.backends.objstore3 import read_objstore3_account
 from fabric.state.backends.registry import open_backend
-from fabric.state.backends.shared_key import read_objstore3_account
 
 KEY = "api/dev/cloud1-lambda.state.json"
 OWN = Path("/nowhere/.fabric")

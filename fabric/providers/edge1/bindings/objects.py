@@ -15,9 +15,9 @@ from fabric.providers.core.errors import mark_untouched
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState
 from fabric.providers.edge1.assets import find_static_folder
-from fabric.providers.edge1.bindings import build_objects_name
+from fabric.providers.edge1.bindings.bindings import build_objects_name
+from fabric.providers.edge1.bindings.migrations import ObjectsPlan, plan_objects
 from fabric.providers.edge1.client import Owner, build_worker_owner
-from fabric.providers.edge1.migrations import ObjectsPlan, plan_objects
 from fabric.providers.edge1.uploads import Upload, build_objects_upload, extend_mark
 from fabric.providers.edge1.versions import (
     activate_version,

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.bindings import read_map
+from fabric.providers.edge1.bindings.bindings import read_map
 
 
 class ObjectsPlan(Struct, frozen=True):

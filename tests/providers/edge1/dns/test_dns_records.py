@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.model.routing.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.dns_records import (
+from fabric.providers.edge1.dns.dns_records import (
     derive_weights,
     plan_alias,
     record_comment,

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.edge1.bindings import Resource, ResourceKind, read_map
+from fabric.providers.edge1.bindings.bindings import Resource, ResourceKind, read_map
 
 
 class QueueConsumer(Struct, frozen=True):

@@ -7,10 +7,10 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionDraft
-from fabric.providers.edge1.bindings import list_bindings
-from fabric.providers.edge1.consumers import plan_consumers
+from fabric.providers.edge1.bindings.bindings import list_bindings
+from fabric.providers.edge1.bindings.consumers import plan_consumers
+from fabric.providers.edge1.bindings.migrations import plan_objects
 from fabric.providers.edge1.limits import find_binding_problems
-from fabric.providers.edge1.migrations import plan_objects
 from tests.support.orders import address, trigger
 
 SITE = address("edge1-workers")

@@ -15,14 +15,14 @@ from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
-from fabric.providers.edge1.bindings import (
+from fabric.providers.edge1.bindings.bindings import (
     Binding,
     Resource,
     ResourceKind,
     list_bindings,
 )
+from fabric.providers.edge1.bindings.consumers import list_consumer_queues
 from fabric.providers.edge1.client import build_worker_name, build_worker_owner
-from fabric.providers.edge1.consumers import list_consumer_queues
 from fabric.providers.edge1.uploads import build_reserved_upload
 from fabric.providers.edge1.versions import list_worker_versions, upload_version
 from fabric.providers.edge1.work import VERSION, Edge1Work

@@ -24,7 +24,7 @@ from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING
 from fabric.providers.edge1.client import Edge1Api, classify_refusal
-from fabric.providers.edge1.dns_documents import (
+from fabric.providers.edge1.dns.dns_documents import (
     ADDRESS_TYPES,
     BalancerRow,
     DnsRow,
@@ -35,7 +35,7 @@ from fabric.providers.edge1.dns_documents import (
     build_pool_document,
     record_document,
 )
-from fabric.providers.edge1.dns_records import (
+from fabric.providers.edge1.dns.dns_records import (
     BY_WEIGHT,
     build_pool_name,
     derive_weights,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from fabric.model.routing.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.dns_records import (
+from fabric.providers.edge1.dns.dns_records import (
     BY_WEIGHT,
     CHECK_SECONDS,
     EXPECTED,

@@ -14,8 +14,8 @@ import pytest
 
 from fabric.model.observed import SECOND
 from fabric.providers.edge1.client import Edge1Api
+from fabric.providers.edge1.observing.tails import ApiTail, Tails, ToolTail
 from fabric.providers.edge1.provider import read_account
-from fabric.providers.edge1.tails import ApiTail, Tails, ToolTail
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.edge1_site import Edge1Site

@@ -25,7 +25,7 @@ from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.providers.edge1.client import Edge1Account, Edge1Api
-from fabric.providers.edge1.telemetry import Edge1Asking, WorkerLines
+from fabric.providers.edge1.observing.telemetry import Edge1Asking, WorkerLines
 from fabric.system.http.urls import is_loopback
 from fabric.system.http.websocket import WebSocketError, open_websocket
 from fabric.system.process.process import end_child, start_child

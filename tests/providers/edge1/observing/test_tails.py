@@ -14,8 +14,8 @@ from fabric.providers.core.observing import ObservedService
 from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.client import Edge1Account, Edge1Api
-from fabric.providers.edge1.tails import TailedService, TailEndedError, TailPace
-from fabric.providers.edge1.telemetry import Edge1Asking, TelemetryQuestion
+from fabric.providers.edge1.observing.tails import TailedService, TailEndedError, TailPace
+from fabric.providers.edge1.observing.telemetry import Edge1Asking, TelemetryQuestion
 
 T = TypeVar("T")
 _ADDRESS = DeploymentAddress("shop", "dev", "edge1-workers", "edge1-workers", "")

@@ -23,8 +23,8 @@ from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.client import Edge1Api, classify_refusal
-from fabric.providers.edge1.tails import TailedService, Tails
-from fabric.providers.edge1.telemetry import (
+from fabric.providers.edge1.observing.tails import TailedService, Tails
+from fabric.providers.edge1.observing.telemetry import (
     Edge1Asking,
     TelemetryQuestion,
     WorkerLines,
