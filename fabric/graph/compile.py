@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.config.rules.locations import build_custom_pointer, find_location
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import (
     Variants,
@@ -533,6 +534,8 @@ def build_task_inputs(unit: ServiceUnit, function: Function, apart: str = "") ->
         is_portable=build.is_custom and build.portable,
     )
     if build.is_custom:
+        where = find_location(unit.config.document, build_custom_pointer(function.name))
+        inputs = replace(inputs, place=(where.file, where.line, where.column))
         return add_command_settings(function, inputs)
     inputs = with_handlers(unit.config.provider.id, inputs)
     is_bundled = inputs.runtime.startswith("nodejs")

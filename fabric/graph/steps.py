@@ -7,7 +7,11 @@ and later commands depend on their outputs.
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
-from fabric.config.rules.locations import build_step_pointer
+from fabric.config.rules.locations import (
+    build_command_pointer,
+    build_step_pointer,
+    find_location,
+)
 from fabric.config.values import Config, ConfigPlace, Step
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import CACHED_EVENTS, StepEvent
@@ -58,7 +62,13 @@ def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
         stage=unit.config.stage if names_stage else "",
         timeout=step.timeout,
         places=tuple((one.where.file, one.where.line, one.where.column) for one in spots),
+        place=_find_place(unit.config, step),
     )
+
+
+def _find_place(config: Config, step: Step) -> tuple[str, int, int]:
+    where = find_location(config.document, build_command_pointer(step.name))
+    return where.file, where.line, where.column
 
 
 def _list_input_places(config: Config, step: Step) -> list[ConfigPlace]:
@@ -129,6 +139,7 @@ def _build_hook(unit: ServiceUnit, step: Step, hooked: tuple[HookedTask, ...]) -
         timeout=step.timeout,
         simulated=step.simulated,
         hooked=hooked,
+        place=_find_place(config, step),
     )
 
 

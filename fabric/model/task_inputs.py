@@ -199,6 +199,8 @@ class BeforeInputs(_CpuInputs, frozen=True):
     timeout: int = 600
     # Of each input in the config: file, line and column.
     places: tuple[tuple[str, int, int], ...] = ()
+    # Of the command in the config.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def shown_in(self) -> str:
@@ -206,14 +208,15 @@ class BeforeInputs(_CpuInputs, frozen=True):
 
     def entries(self) -> tuple[InputEntry, ...]:
         unasked = () if self.stage else ("stage",)
-        return list_option_entries(self, "name", "root", "event", "timeout", "places", *unasked)
+        return list_option_entries(self, *_NOT_OF_STEPS, *unasked)
 
 
+_NOT_OF_STEPS = ("name", "root", "event", "timeout", "places", "place")
 # A task of a hook: its id, its needs and the values of its inputs.
 HookedTask: TypeAlias = tuple[str, tuple[str, ...], tuple[Any, ...]]
 
 
-_NOT_OF_HOOKS = ("service", "name", "root", "hooked", "timeout")
+_NOT_OF_HOOKS = ("service", "name", "root", "hooked", "timeout", "place")
 
 
 class HookInputs(_Inputs, frozen=True):
@@ -232,6 +235,8 @@ class HookInputs(_Inputs, frozen=True):
     timeout: int = 600
     simulated: bool = False
     hooked: tuple[HookedTask, ...] = ()
+    # Of the command in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     def entries(self) -> tuple[InputEntry, ...]:
         return list_option_entries(self, *_NOT_OF_HOOKS)
@@ -239,6 +244,7 @@ class HookInputs(_Inputs, frozen=True):
 
 _NAMES = (
     "service", "function", "root", "apart", "is_wanted", "is_portable", "is_after_steps",
+    "place",
 )  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
@@ -309,6 +315,8 @@ class BuildInputs(_Inputs, frozen=True):
     caches: Pairs = ()
     # Commands whose output is part of the key.
     tools: tuple[tuple[str, ...], ...] = ()
+    # Of the command in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def lane(self) -> Lane:

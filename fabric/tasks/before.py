@@ -11,7 +11,7 @@ from fabric.model.task_id import TaskId, name_of, parse_task_kind
 from fabric.model.task_inputs import BeforeInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import BuiltFile, InputTrace
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, place_problems, require_inputs
 
 # Raise when the surroundings of a command change.
 _VERSION = "2"
@@ -50,7 +50,8 @@ class BeforeKind:
         inputs = require_inputs(task, BeforeInputs)
         given = tuple(_list_given_files(upstream, task_tools))
         say = partial(task_tools.say, task.id)
-        done = run_step(task_tools.workspace, inputs, self._env, given, say)
+        with place_problems(inputs.place):
+            done = run_step(task_tools.workspace, inputs, self._env, given, say)
         _refuse_shared_outputs(task, upstream, done.files)
         return TaskResult(
             digest=hash_contents(done.files),

@@ -13,7 +13,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Toolchain
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, place_problems, require_inputs
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
@@ -34,7 +34,8 @@ class BuildKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         inputs = require_inputs(task, BuildInputs)
-        toolchain = self.toolchain(inputs)
+        with place_problems(inputs.place):
+            toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
         return (
@@ -75,7 +76,8 @@ class BuildKind:
     ) -> TaskResult:
         del upstream
         inputs = require_inputs(task, BuildInputs)
-        built = self._runtime.build(task_tools.workspace, inputs)
+        with place_problems(inputs.place):
+            built = self._runtime.build(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(built.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in built.files),

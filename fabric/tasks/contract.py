@@ -1,18 +1,19 @@
 """The interface of task kinds: a code version, further key inputs and execution."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task, TaskInputs
 from fabric.model.task_id import TaskId
 from fabric.runtimes.contract import InputTrace
@@ -121,6 +122,18 @@ def is_record_kind(kind: TaskKind) -> TypeGuard[RecordKind]:
 
 def is_warning_kind(kind: TaskKind) -> TypeGuard[WarningKind]:
     return hasattr(kind, "warnings")
+
+
+@contextmanager
+def place_problems(place: tuple[str, int, int]) -> Iterator[None]:
+    """Add a place of the config to the errors inside that have none."""
+    try:
+        yield
+    except FabricError as error:
+        if type(error) is not FabricError or not place[0]:
+            raise
+        placed = [replace(one, where=one.where or Place(*place)) for one in error.problems]
+        raise replace_problems(error, placed) from error
 
 
 def require_inputs(task: Task, inputs_type: type[_InputsT]) -> _InputsT:

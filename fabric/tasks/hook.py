@@ -18,7 +18,7 @@ from fabric.model.task_id import (
     remove_target_suffix,
 )
 from fabric.model.task_inputs import INPUTS_BY_KIND, HookInputs
-from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
+from fabric.tasks.contract import TaskResult, TaskTools, place_problems, require_inputs
 from fabric.tasks.deploy import list_output_hashes
 from fabric.tasks.deploy_tools import PlacedKind, get_record_ref
 
@@ -104,7 +104,8 @@ class HookKind:
             redaction = build_redaction(self._hide(get_record_ref(inputs)).reveal(), env.items())
             with task_tools.away(), create_temporary_folder("hook") as folder:
                 root = task_tools.workspace / inputs.root
-                output = run_command(inputs, root, folder, env, redaction.text)
+                with place_problems(inputs.place):
+                    output = run_command(inputs, root, folder, env, redaction.text)
                 task_tools.say(task.id, output.text())
         return TaskResult(_DONE.digest, keep=False)
 

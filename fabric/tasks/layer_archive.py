@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError, Place, Problem, replace_problems
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.archive import PackedFile, pack_file, pack_files
 from fabric.runtimes.contract import InputTrace
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, place_problems, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output
 
@@ -59,14 +59,8 @@ class LayerArchiveKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        try:
+        with place_problems(require_inputs(task, LayerArchiveInputs).place):
             return self._build(task, upstream, task_tools)
-        except FabricError as error:
-            if type(error) is not FabricError:
-                raise
-            where = Place(*require_inputs(task, LayerArchiveInputs).place)
-            placed = [replace(one, where=one.where or where) for one in error.problems]
-            raise replace_problems(error, placed) from error
 
     def _build(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools

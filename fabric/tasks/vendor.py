@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fabric.model.builds.python_target import PythonTarget
+from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs
@@ -20,6 +21,9 @@ from fabric.tasks.packed import read_packed_output, write_packed
 from fabric.tasks.unknown_imports import encode_modules
 
 _VERSION = "3"
+_MODULES = (".py", ".so")
+# Directories of packages that contain more than their modules by mistake.
+_UNUSED = ("docs/", "examples/", "test/", "tests/")
 
 
 class Vendor(Protocol):
@@ -64,8 +68,42 @@ class VendorKind:
             files=write_packed(packed),
             facts=(("packages", str(len(files))), encode_modules(files)),
             seen=rest.seen,
-            warnings=rest.warnings,
+            warnings=(*_warn_of_conflicts(wheels), *rest.warnings),
         )
+
+
+def _warn_of_conflicts(wheels: Sequence[Sequence[PackedFile]]) -> tuple[Problem, ...]:
+    """Warn of the first module that each two packages have with other contents: only one is packed,
+    as in an installation by pip."""
+    owners: dict[str, tuple[int, PackedFile]] = {}
+    found: dict[tuple[int, int], str] = {}
+    for number, wheel in enumerate(wheels):
+        for file in filter(_is_module, wheel):
+            owner, first = owners.get(file.path, (number, file))
+            if first.sha256 != file.sha256:
+                found.setdefault((owner, number), file.path)
+            owners[file.path] = number, file
+    return tuple(
+        _conflict_problem(path, *(_read_name(wheels[number]) for number in pair))
+        for pair, path in found.items()
+    )
+
+
+def _is_module(file: PackedFile) -> bool:
+    return file.path.endswith(_MODULES) and not file.path.startswith(_UNUSED)
+
+
+def _conflict_problem(path: str, first: str, second: str) -> Problem:
+    message = f"packages `{first}` and `{second}` have different files `{path}`: using `{second}`"
+    hint = "use versions that do not share files, or only one of the packages"
+    return Problem("vendor/same-path", message, hint)
+
+
+def _read_name(wheel: Sequence[PackedFile]) -> str:
+    from fabric.runtimes.packages.wheels import read_package_name  # a parser of requirements
+
+    found = find_metadata(wheel)
+    return read_package_name(found.unpack()) if found else ""
 
 
 def _list_metadata(wheels: Sequence[Sequence[PackedFile]]) -> list[bytes]:

@@ -8,7 +8,7 @@ from fabric.model.names import Verb
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
 from fabric.model.task_id import passes_output
-from fabric.model.task_inputs import BeforeInputs
+from fabric.model.task_inputs import BeforeInputs, HookInputs
 from tests.support.config_texts import HEAD, loaded
 
 TWO = f"{HEAD}functions: {{a: {{entry: a.ts}}, b: {{entry: b.ts}}}}\n"
@@ -128,3 +128,14 @@ def test_a_selected_function_brings_the_steps_of_its_service() -> None:
     assert "before:shop/three" in graph.ids
     none = compile_graph([unit], Verb.DEPLOY, functions=frozenset({"other"}))
     assert not [one for one in none.ids if one.startswith("before:")]
+
+
+@pytest.mark.parametrize(
+    ("task_id", "line"),
+    [("before:shop/two", 7), ("before:shop/check", 11), ("hook:shop/tell@cloud1-lambda", 16)],
+)
+def test_a_command_has_its_place_in_the_config(task_id: str, line: int) -> None:
+    inputs = tasks(Verb.DEPLOY)[task_id].inputs
+    assert isinstance(inputs, BeforeInputs | HookInputs)
+    assert inputs.place[:2] == ("fabric.yml", line)
+    assert "place" not in {one.name for one in inputs.entries()}

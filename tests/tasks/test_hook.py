@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Place
 from fabric.model.records.record import RecordRef
 from fabric.model.secrets.secret import Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
@@ -57,6 +57,7 @@ def hook(event: str, mode: str = "real", command: str = "true") -> Task:
     inputs = HookInputs(
         service="shop", name="h", root=".", event=event, command=("sh", "-c", command),
         provider="x", stage="dev", mode=mode, hooked=((str(RELEASE), NEEDS, VALUES),),
+        place=("fabric.yml", 4, 7),
     )  # fmt: skip
     return Task(TaskId("hook:shop/h@x"), inputs)
 
@@ -138,6 +139,7 @@ def test_the_error_of_a_hook_contains_no_secrets(tmp_path: Path) -> None:
     placed.run(Task(RELEASE, INPUTS), {}, QuietTools())
     with pytest.raises(FabricError) as caught:
         kind.run(hook("after-deploy", command=f"{SECRETS}; exit 1"), {}, QuietTools(tmp_path))
+    assert caught.value.first.where == Place("fabric.yml", 4, 7)
     assert caught.value.first.frame.splitlines() == HIDDEN
     assert "canary" not in caught.value.first.message
     assert "PASSWORD=any" not in caught.value.first.message

@@ -49,6 +49,14 @@ def build_step_pointer(step: str, number: int) -> str:
     return f"steps/{step}/inputs/{number}"
 
 
+def build_command_pointer(step: str) -> str:
+    return f"steps/{step}"
+
+
+def build_custom_pointer(function: str) -> str:
+    return f"functions/{function}/build"
+
+
 def build_layer_pointer(layer: str) -> str:
     return f"layers/{layer}"
 
@@ -75,6 +83,7 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
     if backend is not None:
         yield BACKEND, backend
     for step in list_step_nodes(root):
+        yield build_command_pointer(step.name), step.node
         inputs = find_child(step.node, "inputs")
         for number, leaf in enumerate(inputs.items if isinstance(inputs, Sequence) else ()):
             yield build_step_pointer(step.name, number), leaf
@@ -83,6 +92,7 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
             if kind in _CHECKED_LATE:
                 yield build_trigger_pointer(name, number), node
         yield from _list_base_places(name, function)
+        yield from _list_custom_places(name, function, find_child(root, "build"))
         env = find_child(function, "env")
         if isinstance(env, Mapping) and _count_characters(env) > _LARGE_ENV:
             yield build_env_pointer(name), env
@@ -93,6 +103,21 @@ def _list_base_places(name: str, function: Mapping) -> Iterator[tuple[str, Node]
     package = find_child(function, "package")
     if package is not None and read.read_text(package, "type") == "image":
         yield build_base_pointer(name), find_child(package, "base") or package
+
+
+def _list_custom_places(
+    name: str, function: Mapping, shared: Node | None
+) -> Iterator[tuple[str, Node]]:
+    """Yield the build command of a function, or the function if its service has the command."""
+    own = find_child(function, "build")
+    if _has_command(own):
+        yield build_custom_pointer(name), own or function
+    elif _has_command(shared):
+        yield build_custom_pointer(name), function
+
+
+def _has_command(build: Node | None) -> bool:
+    return any(find_child(build, key) is not None for key in ("command", "preset"))
 
 
 def _count_characters(env: Mapping) -> int:

@@ -194,6 +194,7 @@ def format_missing_hint(message: str) -> str:
         return ""
     package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
     return (
-        f"npm install --save-dev {shlex.quote(package)} (the provider's runtime or a layer might "
-        "contain it; local calls read node_modules)"
+        "npm ci if package.json lists the package, otherwise npm install --save-dev "
+        f"{shlex.quote(package)} (the provider's runtime or a layer might contain it; local calls "
+        "read node_modules)"
     )

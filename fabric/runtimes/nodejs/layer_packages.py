@@ -9,16 +9,19 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import LayerArchiveInputs
-from fabric.runtimes.contract import Built, BuiltFile
+from fabric.runtimes.contract import Built, BuiltFile, FileRows, InputTrace
 from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.file_rows import FIELDS_ROW
 from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.external import NativeTarget, pack_packages
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
-from fabric.runtimes.recorded_inputs import Probe, merge
+from fabric.runtimes.recorded_inputs import Probe, merge, place
 
 _MANIFEST = "package.json"
 
@@ -36,7 +39,23 @@ def collect_node_packages(workspace: Path, inputs: LayerArchiveInputs) -> Built:
     )
     asked = Module(entry.path, tuple(Import(*pair) for pair in found.items()))
     seen = merge(look_ups(entry, (asked, *packed.modules)), packed.seen)
-    return Built(files, seen, packed.warnings)
+    return Built(
+        files, _count_fields_only(place(entry.workspace, entry.path), seen), packed.warnings
+    )
+
+
+def _count_fields_only(manifest: str, seen: InputTrace) -> InputTrace:
+    """Record the manifest of the service by the fields that decide lookups. The layer does not
+    contain it, so a dependency that is not in the layer does not count."""
+    if manifest not in seen.files:
+        return seen
+    return replace(
+        seen,
+        files=tuple(file for file in seen.files if file != manifest),
+        rows=tuple(
+            sorted((*seen.rows, FileRows(manifest, (FIELDS_ROW,))), key=lambda one: one.file)
+        ),
+    )
 
 
 def _locate_manifest(workspace: Path, inputs: LayerArchiveInputs) -> EntryFile:

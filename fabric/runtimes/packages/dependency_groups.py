@@ -22,6 +22,8 @@ class ProjectDependencies(Struct, frozen=True, kw_only=True):
     # The versions of Python that it is for; empty for all.
     python: str = ""
     main: tuple[str, ...] = ()
+    # Only the build backend knows the main dependencies.
+    is_dynamic: bool = False
     extras: Mapping[str, tuple[str, ...]] = {}
     # An item is a line, or `include-group` and the name of another group.
     groups: Mapping[str, tuple[str | tuple[str, str], ...]] = {}
@@ -88,6 +90,7 @@ def read_dependencies(pyproject: str) -> ProjectDependencies:
         name=normalize_package_name(str(project.get("name", ""))),
         python=str(project.get("requires-python", "")),
         main=_read_lines(project.get("dependencies")),
+        is_dynamic="dependencies" in _read_lines(project.get("dynamic")),
         extras={
             normalize_package_name(name): _read_lines(lines)
             for name, lines in _read_table(project, "optional-dependencies").items()
@@ -120,6 +123,15 @@ def _read_table(document: Mapping[str, object], *keys: str) -> Mapping[str, obje
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def find_dynamic_problem(file: str, project: ProjectDependencies) -> Problem | None:
+    """Find dependencies that only a run of the build backend shows, which fabric does not start."""
+    if not project.is_dynamic:
+        return None
+    message = f"the dependencies in `{file}` are dynamic: only its build backend can list them"
+    hint = "run: uv lock; or list the packages in a requirements.txt beside it"
+    return Problem("input/dynamic", message, hint, Place(file))
 
 
 def check_names(file: str, optional: OptionalDependencies, known: OptionalDependencies) -> None:

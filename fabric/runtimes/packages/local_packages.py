@@ -1,17 +1,20 @@
 """Directories of the checkout in requirements: `-e .`, `../lib`, `lib @ file:lib`."""
 
 import os
-import re
-from collections.abc import Callable
-from urllib.parse import unquote
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.builds.python_target import OptionalDependencies
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Pairs
-from fabric.runtimes.packages.dependency_groups import check_names, read_dependencies
-from fabric.runtimes.packages.requirements import find_local_paths
+from fabric.runtimes.packages.dependency_groups import (
+    check_names,
+    find_dynamic_problem,
+    read_dependencies,
+)
+from fabric.runtimes.packages.requirements import LOCAL_PATH, find_local_path, find_local_paths
 from fabric.runtimes.packages.unread_sources import (
     PROJECT,
     find_unread_sources,
@@ -19,9 +22,9 @@ from fabric.runtimes.packages.unread_sources import (
 )
 from fabric.runtimes.recorded_inputs import place
 
-_PATH = re.compile(
-    r"(?:(?:-e|--editable)[ =]\s*)?(?:[A-Za-z0-9._-]+(?:\[(?P<extras>[^\]]*)\])?\s*@\s*)?"
-    r"(?P<scheme>file:(?://(?=/))?)?(?P<path>[^\s;\[#]+)(?:\[(?P<more>[^\]]*)\])?"
+OUTSIDE_HINT = (
+    "create a fabric.compose.yml in a directory that contains both, and run fabric there, or "
+    "publish a wheel of it to an index"
 )
 
 
@@ -41,6 +44,8 @@ class LocalReader(Struct, frozen=True):
     folder: str
     # Reads a file; a missing one is empty.
     text_of: Callable[[str], str]
+    # Where lines of requirements are.
+    places: Mapping[str, Place] = {}
 
     def expand(self, text: str, above: tuple[str, ...] = ()) -> LocalPackages:
         """Replace each directory with a pyproject.toml. Other paths stay in the text."""
@@ -53,10 +58,10 @@ class LocalReader(Struct, frozen=True):
 
     def _expand_line(self, line: str, above: tuple[str, ...]) -> LocalPackages:
         listed = find_local_paths(line)
-        found = _PATH.fullmatch(listed[0]) if listed else None
+        found = LOCAL_PATH.fullmatch(listed[0]) if listed else None
         if found is None:
             return LocalPackages(line)
-        path = unquote(found["path"]) if found["scheme"] else found["path"]
+        path = find_local_path(listed[0])
         folder = os.path.normpath(os.path.join(self.folder, path))
         project = os.path.join(folder, PROJECT)
         text = self.text_of(project) if os.path.isdir(folder) else ""
@@ -80,6 +85,10 @@ class LocalReader(Struct, frozen=True):
             raise FabricError(Problem("input/bad-toml", message, where=Place(shown))) from error
         check_names(shown, optional, found.standard_names)
         problems = [foreign_source_problem(one, Place(shown)) for one in foreign]
+        dynamic = find_dynamic_problem(shown, found)
+        if dynamic:
+            hint = f"list its packages in the requirements, and remove `dynamic` of `{shown}`"
+            problems.append(replace(dynamic, hint=hint))
         if not found.name:
             hint = "add a [project] table with the name of the package"
             message = f"`{shown}` has no `project.name`"
@@ -89,7 +98,9 @@ class LocalReader(Struct, frozen=True):
         own = (found.name, place(self.base, folder))
         if project in above:
             return LocalPackages("", (own,), (project,))
-        inner = LocalReader(self.base, folder, self.text_of).expand(lines, (*above, project))
+        places = dict.fromkeys(find_local_paths(lines), Place(shown))
+        reader = LocalReader(self.base, folder, self.text_of, places)
+        inner = reader.expand(lines, (*above, project))
         return LocalPackages(inner.text, (own, *inner.folders), (project, *inner.looked_at))
 
     def _check_inside(self, folder: str, line: str) -> None:
@@ -98,7 +109,7 @@ class LocalReader(Struct, frozen=True):
                 Problem(
                     "input/package-path",
                     f"`{line}` is outside the workspace",
-                    hint="move it into the workspace, or publish a wheel of it to an index",
-                    where=Place(place(self.base, os.path.join(self.folder, "requirements.txt"))),
+                    hint=OUTSIDE_HINT,
+                    where=self.places.get(line),
                 )
             )

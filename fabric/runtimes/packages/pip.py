@@ -151,6 +151,22 @@ def find_refused_index(said: str, frame: str) -> Problem | None:
     return None
 
 
+_MISSING_FILE = re.compile(
+    r"HTTP error 404 while getting (?P<pip>https?://[^\s,]+)"
+    r"|HTTP status client error \(404[^)]*\) for url \((?P<uv>https?://[^\s)]+)\)"
+)
+
+
+def find_missing_file(text: str) -> Problem | None:
+    """Find the URL of a requirement that does not exist. `text` is the output of pip or uv."""
+    found = _MISSING_FILE.search(text)
+    if found is None:
+        return None
+    message = f"`{remove_userinfo(found['pip'] or found['uv'])}` does not exist (404)"
+    hint = "correct the URL in the requirements, or require a version of the package"
+    return Problem("vendor/url-missing", message, hint, frame=text)
+
+
 def missing_version_problem(
     requirement: str, versions: tuple[str, ...] | None, target: PythonTarget, text: str
 ) -> Problem:
@@ -175,6 +191,9 @@ def pip_failure_problem(text: str) -> Problem:
     if re.search(r"No module named '?pip\b", text):
         message = "pip is required to download packages, and this Python has no pip"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
+    missing = find_missing_file(text)
+    if missing is not None:
+        return missing
     if _UNREACHABLE.search(text):
         return unreachable_index_problem(text)
     about_hashes = _find_hash_problem(text)

@@ -19,16 +19,21 @@ from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.packages.dependency_groups import (
     ProjectDependencies,
     check_names,
+    find_dynamic_problem,
     read_dependencies,
 )
 from fabric.runtimes.packages.git_sources import parse_git_line
-from fabric.runtimes.packages.local_packages import LocalReader
+from fabric.runtimes.packages.local_packages import OUTSIDE_HINT, LocalPackages, LocalReader
 from fabric.runtimes.packages.requirements import (
     LOCK_FILE,
     find_bare_names,
+    find_line_problem,
+    find_local_paths,
     format_constraint_line,
     is_own_lock,
+    list_constrained_names,
     list_index_lines,
+    list_numbered_lines,
     list_requirement_lines,
     lock_is_current,
     lock_name,
@@ -85,7 +90,8 @@ class _Project(Struct, frozen=True):
 
 
 class _Joined(Struct, frozen=True):
-    """One text, the paths of the other files included in it, and the places of its repositories."""
+    """One text, the paths of the other files included in it, and the places of its repositories
+    and directories."""
 
     text: str
     others: tuple[str, ...]
@@ -177,10 +183,8 @@ def read_source(
     ignored."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
-    plain = _Lines(base).of(os.path.join(folder, _PLAIN))
+    plain, local = _read_plain(base, folder)
     project = _read_project(base, os.path.join(folder, PROJECT), request.optional)
-    local = LocalReader(base, folder, partial(_read_text, base)).expand(plain.text)
-    plain = _Joined(local.text, (*plain.others, *local.looked_at), plain.places)
     asked = [(_PLAIN, plain.text), (PROJECT, project.text)]
     asked = [
         (name, text)
@@ -202,14 +206,16 @@ def read_source(
     listed = LOCK_FILE if is_locked else asked[0][0] if asked else PROJECT
     _check_optional(place(base, os.path.join(folder, listed)), project, request.optional)
     # Who locks everything asks for a version of everything.
-    without = find_bare_names(asked[0][1], request.brought) if asked and not is_locked else ()
+    brought = frozenset(request.brought) - list_constrained_names(plain.text)
+    without = find_bare_names(asked[0][1], brought) if asked and not is_locked else ()
     lean = [(name, remove_packages(text, without)) for name, text in asked]
     lock = LOCK_FILE if is_locked else lock_name(without, request.optional)
     written = _read_text(base, os.path.join(folder, lock))
     name, text = _choose_text(lock, "" if relock and is_own_lock(written) else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    _check_project(around, file if listed == PROJECT else "", project, request.target)
+    listed_in = place(base, os.path.join(folder, PROJECT)) if listed == PROJECT else ""
+    _check_project(around, listed_in, project, request.target)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,
@@ -220,6 +226,14 @@ def read_source(
         folders=local.folders if listed == _PLAIN else (),
         warnings=around.unread_locks(name, text),
     )
+
+
+def _read_plain(base: str, folder: str) -> tuple[_Joined, LocalPackages]:
+    """Read requirements.txt, with the dependencies of directories in place of their lines."""
+    found = _Lines(base).of(os.path.join(folder, _PLAIN))
+    reader = LocalReader(base, folder, partial(_read_text, base), dict(found.places))
+    local = reader.expand(found.text)
+    return _Joined(local.text, (*found.others, *local.looked_at), found.places), local
 
 
 def _is_custom_lock(text: str) -> bool:
@@ -240,6 +254,10 @@ def _check_project(
     if not file:
         return
     around.check_locked(PROJECT, project.text)
+    dynamic = find_dynamic_problem(file, project.dependencies)
+    # Without a target, a lock that can contain them is not read.
+    if dynamic and (target is not None or not any(around.readable_locks)):
+        raise FabricError(dynamic)
     supported = project.dependencies.python
     if project.text and target is not None and supported:
         from fabric.runtimes.packages.locks.rows import find_python_problem
@@ -284,11 +302,17 @@ def _read_other_lock(
             target=target,
             optional=optional,
             declared=project.dependencies.names,
+            list_member_lines=partial(_list_member_lines, base, os.path.dirname(path)),
         )
-        found = read_lock(LockText(path=path, name=name, text=around.text_of(path)), user)
+        text = around.text_of(path)
+        found = read_lock(LockText(path=path, name=name, text=text), user)
         if found is None:
             continue
         looked_at = [os.path.join(folder, one) for one in (LOCK_FILE, _PLAIN, PROJECT)]
+        looked_at += [
+            os.path.normpath(os.path.join(os.path.dirname(path), local, PROJECT))
+            for _, local in found.folders
+        ]
         return VendorSource(
             file=name,
             text=found.text,
@@ -296,24 +320,35 @@ def _read_other_lock(
             where=Secret(list_index_lines(plain.text)),
             warnings=around.unread_locks(name, ""),
             folders=tuple(
-                (package, _locate_package(base, path, package, local))
+                (package, _locate_package(base, path, package, local, text))
                 for package, local in found.folders
             ),
         )
     return None
 
 
-def _locate_package(base: str, lock: str, package: str, local: str) -> str:
+def _list_member_lines(
+    base: str, above: str, local: str, extras: tuple[str, ...]
+) -> tuple[str, ...]:
+    """List the dependencies of a package in the checkout. Its directory is relative to `above`."""
+    path = os.path.normpath(os.path.join(above, local, PROJECT))
+    optional = OptionalDependencies((), extras)
+    return _read_project(base, path, optional).dependencies.list_lines(optional)
+
+
+def _locate_package(base: str, lock: str, package: str, local: str, text: str) -> str:
     """Return the directory of a package, relative to the workspace. It is in the checkout: in the
     workspace, or below the lock."""
+    from fabric.runtimes.packages.locks.rows import find_package_line
+
     folder = os.path.normpath(os.path.join(os.path.dirname(lock), local))
     if not any(f"{folder}/".startswith(f"{top}/") for top in (base, os.path.dirname(lock))):
         raise FabricError(
             Problem(
                 "input/package-source",
-                f"the directory of package `{package}` is outside the project: `{local}`",
-                hint="move it into the project, or publish a wheel of it to an index",
-                where=Place(place(base, lock)),
+                f"the directory of package `{package}` is outside the workspace: `{local}`",
+                hint=OUTSIDE_HINT,
+                where=Place(place(base, lock), find_package_line(text, package)),
             )
         )
     return place(base, folder)
@@ -339,6 +374,7 @@ class _Lines(Struct, frozen=True):
 
     def of(self, path: str) -> _Joined:
         text = _read_text(self.workspace, path)
+        _check_lines(text, place(self.workspace, path))
         inside = replace(self, above=(*self.above, path))
         parts = [
             inside.line(number, line)
@@ -354,9 +390,9 @@ class _Lines(Struct, frozen=True):
         match = _NAMED.match(line)
         if not match or "://" in match["file"]:
             text = self._convert_line(line)
-            repositories = list_requirement_lines(text) if "git+" in text else ()
+            named = list_requirement_lines(text) if "git+" in text else find_local_paths(text)
             where = Place(place(self.workspace, self.above[-1]), number)
-            return _Joined(text, (), tuple((one, where) for one in repositories))
+            return _Joined(text, (), tuple((one, where) for one in named))
         path = os.path.normpath(os.path.join(os.path.dirname(self.above[-1]), match["file"]))
         self._check(path, match["file"], number)
         bounds = self.bounds or (match["short"] or match["long"]).startswith("c")
@@ -382,6 +418,17 @@ class _Lines(Struct, frozen=True):
             message = f"`{where.file}` includes `{named}`, which does not exist"
             hint = "correct the path: it is relative to the file that includes it"
             raise FabricError(Problem("input/requirements-missing", message, hint, where))
+
+
+def _check_lines(text: str, file: str) -> None:
+    """Raise for lines that no package tool can use, and for an option that asks for sources."""
+    problems = [
+        replace(problem, where=Place(file, number))
+        for number, line in list_numbered_lines(text)
+        if (problem := find_line_problem(line)) is not None
+    ]
+    if problems:
+        raise FabricError(*problems)
 
 
 def _read_text(workspace: str, path: str) -> str:

@@ -28,6 +28,12 @@ _LOCKED = "#: locked"
 _LOCAL = re.compile(
     r"(?:-e|--editable)[ =]|\.{0,2}/|file:|[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*file:"
 )
+LOCAL_PATH = re.compile(
+    r"(?:(?:-e|--editable)[ =]\s*)?(?:[A-Za-z0-9._-]+(?:\[(?P<extras>[^\]]*)\])?\s*@\s*)?"
+    r"(?P<scheme>file:(?://(?=/))?)?(?P<path>[^\s;\[#]+)(?:\[(?P<more>[^\]]*)\])?"
+)
+# The usual line, so that few lines need a parser.
+_PLAIN_PIN = re.compile(r"[A-Za-z0-9][\w.-]*(?:==\d[\w.!+]*)?(?:\s|$)")
 _HASH = re.compile(r"--hash=sha256:([0-9a-fA-F]{64})")
 # pip expands these in requirements.
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
@@ -178,6 +184,32 @@ def list_requirement_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in _split_lines(text) if not _WHERE.match(line))
 
 
+def list_numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield logical lines without comments, each with the number of its first line."""
+    number, parts = 1, list[str]()
+    for at, line in enumerate(text.splitlines(), 1):
+        number = number if parts else at
+        parts.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            joined = _remove_comment(" ".join(parts))
+            parts = []
+            if joined:
+                yield number, joined
+
+
+def find_line_problem(line: str) -> Problem | None:
+    """Find what is wrong with a logical line of a requirements file."""
+    if line.startswith("--no-binary"):
+        message = f"`{line}` is not supported: fabric packs wheels and does not build sources"
+        hint = "remove the option, and choose versions that have a wheel"
+        return Problem("input/requirement-option", message, hint)
+    is_other = line.startswith("-") or any(part in line for part in ("/", "${", "@", ".whl"))
+    if is_other or _PLAIN_PIN.match(line) or parse_requirement(line) is not None:
+        return None
+    message = f"`{redact_userinfo(line)}` is not a valid requirement"
+    return Problem("input/bad-requirement", message, "write it as NAME==VERSION, or remove it")
+
+
 def list_index_lines(text: str) -> tuple[str, ...]:
     """Return the options that select package indexes."""
     return tuple(line for line in _split_lines(text) if _WHERE.match(line))
@@ -214,6 +246,12 @@ def list_constraint_lines(text: str) -> tuple[str, ...]:
     """Return the lines that constrain versions without requiring a package."""
     lines = (line.removeprefix(_CONSTRAINT) for line in text.splitlines() if _is_constraint(line))
     return tuple(lines)
+
+
+def list_constrained_names(text: str) -> frozenset[str]:
+    """Return the packages whose versions a constraints file limits."""
+    names = map(read_required_name, list_constraint_lines(text))
+    return frozenset(map(normalize_package_name, names))
 
 
 def _is_constraint(line: str) -> bool:
@@ -299,6 +337,16 @@ def read_project_requirements(pyproject: str) -> str:
 def find_local_paths(text: str) -> tuple[str, ...]:
     """Return lines that name a directory or file in place of a package: `-e .`, `./libs/foo`."""
     return tuple(line for line in list_requirement_lines(text) if _LOCAL.match(line))
+
+
+def find_local_path(line: str) -> str:
+    """Return the path in a line that `find_local_paths` found; empty for other forms."""
+    found = LOCAL_PATH.fullmatch(line)
+    if found is None:
+        return ""
+    from urllib.parse import unquote
+
+    return unquote(found["path"]) if found["scheme"] else found["path"]
 
 
 def render_lock(

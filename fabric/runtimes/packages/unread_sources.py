@@ -15,6 +15,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.git_sources import find_git_problem, parse_git_line
 from fabric.runtimes.packages.requirements import (
+    find_local_path,
     find_local_paths,
     is_own_lock,
     list_required_names,
@@ -150,7 +151,7 @@ class OtherTools(Struct, frozen=True):
     text_of: Callable[[str], str]
     # The groups that a function needs: each can have a lock.
     groups: tuple[str, ...] = ()
-    # Where lines of requirements with repositories are.
+    # Where lines of requirements with repositories and paths are.
     places: Mapping[str, Place] = {}
 
     @property
@@ -176,7 +177,7 @@ class OtherTools(Struct, frozen=True):
         """Raise for packages whose names must not be looked up in an index. `project` are the
         requirements of pyproject.toml."""
         problems = [
-            _local_path_problem(line, file)
+            self._build_path_problem(line, self.places.get(line, Place(file)))
             for line in find_local_paths(text)
             if not _REPOSITORY.match(line)
         ]
@@ -188,6 +189,20 @@ class OtherTools(Struct, frozen=True):
                 problems += self._find_source_problems(remove_git_lines(text))
         if problems:
             raise FabricError(*problems)
+
+    def _build_path_problem(self, line: str, where: Place) -> Problem:
+        path = find_local_path(line)
+        if path and not os.path.exists(os.path.join(self.folder, path)):
+            message = f"`{line}` does not exist"
+            hint = "correct the path: it is relative to the directory of the requirements"
+            return Problem("input/package-path", message, hint, where)
+        return Problem(
+            "input/package-path",
+            f"`{line}` is a path, and fabric does not build packages from source",
+            hint="name a directory with a pyproject.toml, or list a version with a wheel in an "
+            "index",
+            where=where,
+        )
 
     def check_locked(self, listed: str, project: str) -> None:
         """Raise for packages of Pipenv or Poetry without a lock, if nothing else lists packages.
@@ -249,15 +264,6 @@ class OtherTools(Struct, frozen=True):
             path = os.path.join(self.folder, PROJECT)
             for index in find_unread_indexes(self.text_of(path)):
                 yield _index_warning(index, place(self.base, path))
-
-
-def _local_path_problem(line: str, file: str) -> Problem:
-    return Problem(
-        "input/package-path",
-        f"`{line}` is a path, and fabric does not build packages from source",
-        hint="name a directory with a pyproject.toml, or list a version with a wheel in an index",
-        where=Place(file),
-    )
 
 
 def _list_repository_problems(

@@ -22,6 +22,7 @@ from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.pip import (
+    find_missing_file,
     find_refused_index,
     hash_mismatch_problem,
     hash_missing_problem,
@@ -236,6 +237,9 @@ def _find_hash_problem(text: str) -> Problem | None:
 
 
 def _build_download_failure(text: str) -> Problem:
+    missing = find_missing_file(text)
+    if missing is not None:
+        return missing
     if _UNREACHABLE.search(text):
         return unreachable_index_problem(text)
     message = "uv failed to download the packages"

@@ -188,4 +188,4 @@ def test_a_package_outside_the_project_is_refused(tmp_path: Path) -> None:
     made.write({"uv.lock": text.replace('editable = "core"', 'editable = "../core"')})
     done = made.json("plan")
     assert (done.code != 0, done.error["code"]) == (True, "input/package-source")
-    assert "outside the project: `../core`" in done.error["message"]
+    assert "outside the workspace: `../core`" in done.error["message"]

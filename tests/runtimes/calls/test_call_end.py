@@ -14,7 +14,7 @@ def test_invalid_harness_line_is_not_an_answer(line: bytes) -> None:
     ("message", "hint"),
     [
         ("Cannot find package '@aws-sdk/lib' imported from /x", "--save-dev @aws-sdk/lib "),
-        ("Cannot find module 'left/sub'\nRequire stack", "npm install --save-dev left "),
+        ("Cannot find module 'left/sub'\nRequire stack", "otherwise npm install --save-dev left "),
         ("Cannot find module '/opt/nodejs/words.js'", "a layer contains this file"),
         ("Cannot find module 'cloudflare:workers'", "Cloudflare Workers"),
         ("the default ESM loader. Received protocol 'cloudflare:'", "Cloudflare Workers"),

@@ -68,6 +68,23 @@ def test_a_nearer_package_is_noticed(tmp_path: Path) -> None:
     assert not unchanged(tmp_path, seen, known)
 
 
+def test_another_dependency_of_the_service_does_not_count(tmp_path: Path) -> None:
+    locked = {"left": "1.0.0", "deep": "1.0.0"}
+    write(tmp_path, {**PACKAGES, **npm_lock(locked)})
+    seen = collect_node_packages(tmp_path, LAYER).seen
+    known = digests(tmp_path, seen)
+    manifest = {"api/package.json": '{"dependencies": {"left": "1", "own": "2"}}'}
+    write(tmp_path, {**manifest, **npm_lock({**locked, "own": "2.0.0"})})
+    assert unchanged(tmp_path, seen, known)
+    write(tmp_path, npm_lock({**locked, "deep": "1.0.1"}))
+    assert not unchanged(tmp_path, seen, known)
+
+
+def npm_lock(versions: dict[str, str]) -> dict[str, str]:
+    rows = {f"node_modules/{name}": {"version": version} for name, version in versions.items()}
+    return {"package-lock.json": json.dumps({"lockfileVersion": 3, "packages": rows})}
+
+
 def test_a_package_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, {"api/package.json": "{}"})
     assert failure(tmp_path) == "layer/missing-package"

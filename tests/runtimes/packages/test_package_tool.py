@@ -12,6 +12,7 @@ from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.runtimes.packages.package_tool import PackageTool
+from fabric.runtimes.packages.pip import find_missing_file
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project
 from tests.support.project import PYTHON_SOURCES
@@ -164,3 +165,21 @@ def test_unreachable_index_is_reported(tool: str, tmp_path: Path) -> None:
     done = made.json("package", env={**NOWHERE, "FABRIC_PIP": tool})
     assert done.error["code"] == "backend/unreachable"
     assert done.code == ExitCode.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "  ERROR: HTTP error 404 while getting https://files.example/x.whl\n",
+        "cause: HTTP status client error (404 Not Found) for url (https://files.example/x.whl)\n",
+    ],
+)
+def test_a_url_that_does_not_exist_is_not_an_unreachable_index(said: str) -> None:
+    found = find_missing_file(said)
+    assert found
+    assert found.code == "vendor/url-missing"
+    assert "`https://files.example/x.whl`" in found.message
+
+
+def test_other_failures_name_no_missing_url() -> None:
+    assert find_missing_file("client error (401 Unauthorized) for url (https://a/x)") is None

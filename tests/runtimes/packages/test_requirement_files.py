@@ -13,6 +13,7 @@ from fabric.runtimes.packages.requirement_files import (
     read_public_source,
 )
 from fabric.runtimes.packages.requirements import list_constraint_lines, list_requirement_lines
+from tests.support.lock_texts import HEAD, INTEL, uv_package
 from tests.support.runtimes_project import write
 
 BROUGHT = ("boto3", "botocore")
@@ -173,3 +174,121 @@ def test_a_project_without_a_lock_is_for_the_python_of_the_function(tmp_path: Pa
         read_public_source(tmp_path, ".", PackageRequest(target=PythonTarget("3.11", "x86_64")))
     assert caught.value.first.code == "input/lock-python"
     assert "for Python >=3.12, and the function runs on 3.11" in caught.value.first.message
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("a==1\n--no-binary :all:\n", "input/requirement-option", 2),
+        ("# why\na==1 \\\n  --hash=sha256:00\nidna==\n", "input/bad-requirement", 4),
+        ("a\n-e ../nowhere\n", "input/package-path", 2),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_rejected_with_its_place(
+    text: str, code: str, line: int, tmp_path: Path
+) -> None:
+    found = refused(tmp_path, {"requirements.txt": "-r more.txt\n", "more.txt": text})
+    assert found.code == code
+    assert found.where
+    assert (found.where.file, found.where.line) == ("more.txt", line)
+
+
+def test_a_directory_that_does_not_exist_is_reported_as_such(tmp_path: Path) -> None:
+    found = refused(tmp_path, {"requirements.txt": "-e ../nowhere\n"})
+    assert found.message == "`-e ../nowhere` does not exist"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a", "a ; python_version < '4'", "a>=1,<2 \\\n --hash=sha256:00", "a @ https://x/a.whl"],
+)
+def test_usual_lines_are_accepted(line: str, tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": f"{line}\n"})
+    assert read_public_source(tmp_path, ".").text
+
+
+def test_a_constraint_on_a_package_of_the_runtime_packs_it(tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "boto3\nbotocore\n-c bounds.txt\n"})
+    write(tmp_path, {"bounds.txt": "Boto3==1.34.0\n"})
+    found = read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT))
+    assert (list_requirement_lines(found.text), found.without) == (("boto3",), ("botocore",))
+
+
+DYNAMIC = '[project]\nname = "shop"\nversion = "1"\ndynamic = ["dependencies"]\n'
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"pyproject.toml": DYNAMIC},
+        {"requirements.txt": "./lib\n", "lib/pyproject.toml": DYNAMIC},
+    ],
+)
+def test_dynamic_dependencies_are_rejected(files: dict[str, str], tmp_path: Path) -> None:
+    found = refused(tmp_path, files)
+    assert found.code == "input/dynamic"
+    assert found.where
+    assert found.where.file.endswith("pyproject.toml")
+
+
+def test_a_list_beside_dynamic_dependencies_counts(tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": DYNAMIC, "requirements.txt": "idna==3.7\n"})
+    assert list_requirement_lines(read_public_source(tmp_path, ".").text) == ("idna==3.7",)
+
+
+MEMBER = '[project]\nname = "util"\nversion = "1"\ndependencies = ["idna"]\n'
+
+
+def locked_workspace(folder: Path, member: str, project: str = 'dependencies = ["util"]') -> Path:
+    rows = (
+        uv_package("shop", 'virtual = "."', needs=("util",)),
+        uv_package("util", 'editable = "libs/util"', needs=("idna",)),
+        uv_package("idna"),
+    )
+    text = f'[project]\nname = "shop"\nversion = "1"\n{project}\n'
+    return write(
+        folder,
+        {
+            "uv.lock": HEAD + "".join(rows),
+            "pyproject.toml": text,
+            "libs/util/pyproject.toml": member,
+        },
+    )
+
+
+def test_a_dependency_of_a_member_that_is_not_locked_is_rejected(tmp_path: Path) -> None:
+    request = PackageRequest(target=INTEL)
+    found = read_public_source(locked_workspace(tmp_path, MEMBER), ".", request)
+    assert "libs/util/pyproject.toml" in found.seen.files
+    locked_workspace(tmp_path, MEMBER.replace('["idna"]', '["idna", "toml"]'))
+    with pytest.raises(FabricError, match="the dependencies of `util`: toml") as caught:
+        read_public_source(tmp_path, ".", request)
+    assert caught.value.first.code == "input/lock-outdated"
+
+
+@pytest.mark.parametrize("extra", ["", "fast"])
+def test_an_extra_of_a_member_counts_if_the_project_asks_for_it(extra: str, tmp_path: Path) -> None:
+    extras = '[project.optional-dependencies]\nfast = ["toml"]\n'
+    asked = f'dependencies = ["util[{extra}]"]' if extra else 'dependencies = ["util"]'
+    locked_workspace(tmp_path, MEMBER + extras, asked)
+    request = PackageRequest(target=INTEL)
+    if extra:
+        with pytest.raises(FabricError, match="toml"):
+            read_public_source(tmp_path, ".", request)
+    else:
+        assert read_public_source(tmp_path, ".", request).folders == (("util", "libs/util"),)
+
+
+def test_a_package_outside_the_workspace_is_rejected_with_its_line(tmp_path: Path) -> None:
+    row = uv_package("lib", 'editable = "../lib"')
+    files = {
+        "uv.lock": HEAD + uv_package("shop", 'virtual = "."', needs=("lib",)) + row,
+        "pyproject.toml": '[project]\nname = "shop"\nversion = "1"\n',
+    }
+    write(tmp_path / "shop", files)
+    with pytest.raises(FabricError, match="outside the workspace") as caught:
+        read_public_source(tmp_path / "shop", ".", PackageRequest(target=INTEL))
+    assert caught.value.first.where
+    lines = files["uv.lock"].splitlines()
+    assert lines[caught.value.first.where.line - 1] == 'name = "lib"'
+    assert "fabric.compose.yml" in caught.value.first.hint

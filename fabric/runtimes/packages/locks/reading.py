@@ -1,7 +1,7 @@
 """Read the lock of another tool: from its text to the packages of one function."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -51,6 +51,10 @@ class LockText(Struct, frozen=True, kw_only=True):
     text: str
 
 
+def _list_nothing(_folder: str, _extras: tuple[str, ...]) -> tuple[str, ...]:
+    return ()
+
+
 class LockUser(Struct, frozen=True, kw_only=True):
     """The project that a lock is read for: its directory, its dependencies, and the target."""
 
@@ -60,6 +64,9 @@ class LockUser(Struct, frozen=True, kw_only=True):
     # The groups and extras to read, and those that the project defines.
     optional: OptionalDependencies = MAIN_ONLY
     declared: OptionalDependencies = MAIN_ONLY
+    # Lists the dependencies of a package in the checkout, by its directory relative to the lock,
+    # with these extras.
+    list_member_lines: Callable[[str, tuple[str, ...]], Sequence[str]] = _list_nothing
 
 
 def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
@@ -81,6 +88,7 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
     if rows is None:
         return None
     _check_dependencies(lock, rows, user.dependencies)
+    _check_members(lock, rows, user)
     return select_packages(rows, lock)
 
 
@@ -110,21 +118,63 @@ def _check_dependencies(
     """Raise for a dependency that the lock lacks, or has in another version."""
     if read_table(lock.document, "manifest").get("overrides"):
         return
+    outdated = _find_outdated(lock, rows, dependencies)
+    if outdated:
+        raise FabricError(
+            Problem(
+                "input/lock-outdated",
+                f"`{lock.name}` does not match the dependencies of its project: {outdated}",
+                hint=find_lock_command(lock),
+                where=lock.place(),
+            )
+        )
+
+
+def _find_outdated(lock: LockFile, rows: Sequence[LockRow], dependencies: Sequence[str]) -> str:
+    """Find the first dependency that the rows lack, or have in another version."""
     # Poetry locks a dependency that an extra has too for that extra only.
     is_poetry = os.path.basename(lock.name) == _POETRY
     known = map(read_name, list_chosen_groups(lock)) if is_poetry else ()
     versions = {**dict.fromkeys(known, ""), **{row.name: row.version for row in rows}}
     needed = filter(None, map(parse_requirement, dependencies))
-    outdated = [str(one) for one in needed if _is_outdated(one, versions, lock.target)]
-    if outdated:
-        raise FabricError(
-            Problem(
-                "input/lock-outdated",
-                f"`{lock.name}` does not match the dependencies of its project: {outdated[0]}",
-                hint=find_lock_command(lock),
-                where=lock.place(),
-            )
-        )
+    return next((str(one) for one in needed if _is_outdated(one, versions, lock.target)), "")
+
+
+def _check_members(lock: LockFile, rows: Sequence[LockRow], user: LockUser) -> None:
+    """Raise for a dependency of a package in the checkout that the lock does not contain yet."""
+    if read_table(lock.document, "manifest").get("overrides"):
+        return
+    for row, lines in _list_member_lines(rows, user):
+        outdated = _find_outdated(lock, rows, lines)
+        if outdated:
+            message = f"`{lock.name}` does not match the dependencies of `{row.name}`: {outdated}"
+            hint, where = find_lock_command(lock), lock.place(row.name)
+            raise FabricError(Problem("input/lock-outdated", message, hint, where))
+
+
+def _list_member_lines(
+    rows: Sequence[LockRow], user: LockUser
+) -> Iterator[tuple[LockRow, Sequence[str]]]:
+    """Yield the dependencies of each package in the checkout, with the extras that the project and
+    the other packages ask for."""
+    members, asked = [row for row in rows if row.folder], [*user.dependencies]
+    extras: Mapping[str, tuple[str, ...]] = {}
+    while True:
+        listed = [
+            (row, user.list_member_lines(row.folder, extras.get(row.name, ()))) for row in members
+        ]
+        found = _collect_extras([*asked, *(line for _, lines in listed for line in lines)])
+        if found == extras:
+            return iter(listed)
+        extras = found
+
+
+def _collect_extras(lines: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for one in filter(None, map(parse_requirement, lines)):
+        if one.extras:
+            found.setdefault(canonicalize_name(one.name), set()).update(one.extras)
+    return {name: tuple(sorted(extras)) for name, extras in found.items()}
 
 
 def _is_outdated(needed: Requirement, versions: Mapping[str, str], target: PythonTarget) -> bool:

@@ -81,9 +81,14 @@ class LockFile(Struct, frozen=True, kw_only=True):
 
     def place(self, package: str = "") -> Place:
         """Return the first line of a package in the lock."""
-        line = f'"{package}": {{' if self.text.startswith("{") else f'name = "{package}"'
-        before, found, _ = re.sub(r"\n +", "\n", self.text).partition(f"\n{line}\n")
-        return Place(self.name, before.count("\n") + 2 if found else 0)
+        return Place(self.name, find_package_line(self.text, package))
+
+
+def find_package_line(text: str, package: str) -> int:
+    """Return the first line of a package in the text of a lock; 0 without one."""
+    line = f'"{package}": {{' if text.startswith("{") else f'name = "{package}"'
+    before, found, _ = re.sub(r"\n +", "\n", text).partition(f"\n{line}\n")
+    return before.count("\n") + 2 if found else 0
 
 
 def find_lock_command(lock: LockFile) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from packaging.utils import canonicalize_name
 
+from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.packages.git_sources import GitSource, build_git_source
 from fabric.runtimes.packages.locks.rows import (
     LockFile,
@@ -76,11 +77,9 @@ def _check_conflicts(lock: LockFile, active: AbstractSet[str]) -> None:
                 or f"package `{row.get('package')}`"
                 for row in chosen
             ]
-            raise bad_lock_error(
-                lock,
-                f"{' and '.join(names)} are conflicting",
-                "choose one of them in `build.extras` and `build.groups`",
-            )
+            message = f"`{lock.name}` cannot combine {' and '.join(names)}: they are conflicting"
+            hint = "choose one of them in `build.extras` and `build.groups` of the function"
+            raise FabricError(Problem("input/conflicting-groups", message, hint, lock.place()))
 
 
 def _name_conflict_item(row: Table) -> str:

@@ -145,7 +145,7 @@ def test_conflicting_extras_select_their_versions(
 def test_conflicting_extras_are_refused_together() -> None:
     with pytest.raises(FabricError, match="extra `cpu` and group `gpu`") as caught:
         read(CONFLICTS, groups=("gpu",), extras=("cpu",))
-    assert caught.value.first.code == "input/bad-lock"
+    assert caught.value.first.code == "input/conflicting-groups"
 
 
 def test_a_project_outside_of_the_workspace_is_not_in_the_lock() -> None:
