@@ -25,7 +25,10 @@ _WHERE_IN_WORKFLOWS = (
     "`definition`, `permissions`, `substitutions` and sources of triggers of the workflow, and "
     "outputs of the stack in its `role`"
 )
-_WHERE_SECRETS = "`env`, `extensions`, the address of a resource and the secrets of an addon"
+_WHERE_SECRETS = (
+    "`env`, `tags`, `triggers`, parameters of stacks, the address of a resource and the secrets of "
+    "an addon"
+)
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"

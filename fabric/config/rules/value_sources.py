@@ -56,6 +56,8 @@ KNOWN_IN_TRIGGERS = frozenset(
         "startingPosition",
     )
 )
+# The keys of functions, workflows and layers that deploys fill with secrets at AWS.
+_SECRETS_IN = frozenset({"env", "tags", "triggers"})
 # Decided before anything runs, and written down.
 _KNOWN_IN_EXTENSIONS = frozenset({"region"})
 _KNOWN_IN_HTTP = frozenset({"defaultAuthorizer"})
@@ -75,7 +77,7 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
         elif entry.key == "defaults":
             yield from _check_item(entry.key, entry.value, free["functions"])
         elif entry.key == "extensions":
-            yield from _check_extensions(entry.value)
+            yield from _check_extensions(entry.value, are_stacks_filled=is_filled)
         elif entry.key in NO_EFFECT:
             yield from _find_late_below(entry.key, entry.value, ignored=(PINNED,))
         elif entry.key not in _FREE:
@@ -119,19 +121,22 @@ def _refuse_other_outputs(path: str, node: Node) -> Iterator[Finding]:
     """Refuse outputs of other services, which workflows do not wait for."""
     for leaf in _list_leaves(node):
         for name in find_late_names(leaf.text):
-            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES, OWN_API)):
+            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES, OWN_API, PINNED)):
                 message = f"`{path}` uses `{format_binding(name)}`, an output of another service"
                 hint = "set it as a variable of a function, or use an output of the own stack"
                 yield Finding(Problem("config/late-value", message, hint, place_of(leaf)))
 
 
 def _check_item(path: str, item: Node, free: frozenset[str]) -> Iterator[Finding]:
+    is_supply = path.startswith(("resources", "addons"))
     for entry in item.entries if isinstance(item, Mapping) else ():
         if entry.key not in free:
             yield from _find_late_below(f"{path}.{entry.key}", entry.value)
+        elif entry.key not in _SECRETS_IN and not is_supply:
+            yield from _find_late_below(f"{path}.{entry.key}", entry.value, (PINNED,))
 
 
-def _check_extensions(node: Node) -> Iterator[Finding]:
+def _check_extensions(node: Node, *, are_stacks_filled: bool) -> Iterator[Finding]:
     for name, extension in list_named_entries(node):
         for entry in extension.entries:
             path = f"extensions.{name}.{entry.key}"
@@ -140,7 +145,9 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
             elif name == "router":
                 yield from _find_late_below(path, entry.value, (*OWN_ADDRESSES, PINNED))
             elif entry.key != "stack":
-                yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
+                # At AWS, other extensions are settings that a plan compares.
+                secrets = (PINNED,) if are_stacks_filled else ()
+                yield from _find_late_below(path, entry.value, (*OWN_ADDRESSES, *secrets))
             http = entry.value.entries if isinstance(entry.value, Mapping) else ()
             for one in http if entry.key == "http" else ():
                 if one.key in _KNOWN_IN_HTTP:

@@ -68,6 +68,13 @@ def test_a_plan_without_a_network_uses_the_last_values(tmp_path: Path, aws: AwsV
     assert "config/last-known-value" in json.dumps(done.result["warnings"])
 
 
+def test_a_build_without_a_network_uses_the_last_values(tmp_path: Path, aws: AwsValues) -> None:
+    made, env = deployed(tmp_path, aws)
+    done = made.fabric("package", env={**env, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
+    assert done.code == 0, done.out + done.err
+    assert "using last known values" in done.err
+
+
 def test_no_secret_is_stored(tmp_path: Path, aws: AwsValues) -> None:
     made, _ = deployed(tmp_path, aws)
     files = [one for one in made.root.rglob("*") if one.is_file()]

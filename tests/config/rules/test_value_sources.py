@@ -5,7 +5,9 @@ import json
 import pytest
 
 from fabric.model.late_values import format_placeholder
+from fabric.model.lookups import LookupKind, SecretPin
 from fabric.model.problems import Problem
+from fabric.model.secrets.secret_pins import format_pin
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 RESOURCE = HEAD + ONE + "resources: [{name: orders, type: database, connectionEnv: DB_URL%s}]\n"
@@ -115,3 +117,38 @@ def test_late_value_elsewhere_is_the_only_problem_of_its_place(text: str, path: 
         f"`{path}` must be known before the run, but `{NAME}` is known after a deploy"
     )
     assert found.frame
+
+
+PIN = SecretPin(LookupKind.SECRETS_MANAGER, "shop/db", "one", "eu-west-1")
+
+
+def with_secret(text: str) -> tuple[Problem, ...]:
+    return problems(text.replace("LATE", f"'${{env:{NAME}}}'"), {NAME: format_pin(PIN)})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + FUNCTION % ", env: {A: LATE}, tags: {team: LATE}",
+        HEAD + FUNCTION % ", triggers: [{type: queue, queue: LATE}]",
+        HEAD + FUNCTION % "" + "resources: {r: {type: cache, envVar: R, connectionString: LATE}}\n",
+    ],
+)
+def test_a_secret_at_aws_is_accepted_where_a_deploy_reads_it(text: str) -> None:
+    assert with_secret(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (HEAD + FUNCTION % ", layers: [LATE]", "functions.a.layers"),
+        (HEAD + FUNCTION % ", role: LATE", "functions.a.role"),
+        (HEAD + FUNCTION % "" + "layers: [{name: l, arn: LATE}]\n", "layers.l.arn"),
+        (HEAD + FUNCTION % "" + "extensions: {cloud1-lambda: {roleArn: LATE}}\n",
+         "extensions.cloud1-lambda.roleArn"),
+    ],
+)  # fmt: skip
+def test_a_secret_at_aws_is_rejected_in_settings_of_a_plan(text: str, path: str) -> None:
+    (found,) = with_secret(text)
+    assert found.code == "config/late-value"
+    assert found.message.startswith(f"`{path}` must be known before the deploy, which reads")
