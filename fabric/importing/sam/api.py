@@ -224,9 +224,14 @@ _DOMAIN_RULES: Rules = {
 
 
 def _put_base_path(context: Context, at: At, domain: Fields) -> None:
-    texts = [text.strip("/") for text in context.read_texts(at)]
-    context.put(at, domain, "basePath", next((one for one in texts if one), ""))
-    context.ledger.carry(at)
+    """Put the first path. A domain has one in fabric, and none is the default."""
+    pairs = [(one, text) for one in at.list_items() for text in context.read_texts(one)]
+    for one, text in pairs[:1]:
+        context.put(one, domain, "basePath", text.strip("/"))
+        context.ledger.carry(one)
+    for one, text in pairs[1:]:
+        reason = f"a domain has one base path in fabric, so `{text}` is missing"
+        context.ledger.lose(one, reason, "map the path to the API in a stack of the service")
 
 
 _API_RULES: Rules = {

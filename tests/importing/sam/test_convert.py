@@ -606,3 +606,34 @@ def test_an_arn_with_a_version_is_not_that_of_the_alias(value: str) -> None:
     text = done.function["env"]["NEXT"]
     plain = "arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}:"
     assert text.startswith(plain)
+
+
+@pytest.mark.parametrize("value", ["FUNC", "{Variables: FUNC}"])
+def test_variables_behind_a_condition_are_reported(value: str) -> None:
+    conditional = "!If [P, {Variables: {A: p}}, {Variables: {A: d}}]"
+    setting = f"Environment: {value.replace('FUNC', conditional)}"
+    done = function(setting, "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n")
+    assert "env" not in done.function
+    reason = "the variables depend on a condition without a known value"
+    assert done.reasons() == [f"Resources.Api.Properties.Environment: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "kept", "lost"),
+    [
+        ("[v1, v2]", "v1", ["v2"]),
+        ("[/v1/]", "v1", []),
+        ("v1", "v1", []),
+        ("['/', v1, v2]", None, ["v1", "v2"]),
+    ],
+)
+def test_a_domain_has_one_base_path(paths: str, kept: str | None, lost: list[str]) -> None:
+    text = f"""\
+        Web:
+          Type: AWS::Serverless::HttpApi
+          Properties: {{Domain: {{DomainName: a.example.com, CertificateArn: c, BasePath: {paths}}}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"]["domain"].get("basePath") == kept
+    named = [one for one in done.reasons() if "BasePath" in one]
+    assert [one.split("`")[1] for one in named] == lost
