@@ -637,3 +637,70 @@ def test_a_domain_has_one_base_path(paths: str, kept: str | None, lost: list[str
     assert done.extension["http"]["domain"].get("basePath") == kept
     named = [one for one in done.reasons() if "BasePath" in one]
     assert [one.split("`")[1] for one in named] == lost
+
+
+def test_a_route_without_a_key_stays_open() -> None:
+    text = """\
+        Web:
+          Type: AWS::Serverless::Api
+          Properties: {StageName: prod, Auth: {ApiKeyRequired: true}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Events:
+              A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}
+              B: {Type: Api, Properties: {Path: /b, Method: get, RestApiId: !Ref Web, Auth: {ApiKeyRequired: false}}}
+              C: {Type: Api, Properties: {Path: /c, Method: get}}
+        """
+    done = from_sam(template(text), SOURCE)
+    shared = from_sam(template(text, "Globals: {Api: {Auth: {ApiKeyRequired: true}}}\n"), SOURCE)
+    a, b = ({"type": "http", "route": f"GET:/{one}"} for one in "ab")
+    assert done.function["triggers"] == [
+        {**a, "apiKey": True},
+        b,
+        {"type": "http", "route": "GET:/c"},
+    ]
+    assert shared.function["triggers"] == [
+        {**a, "apiKey": True},
+        b,
+        {"type": "http", "route": "GET:/c", "apiKey": True},
+    ]
+
+
+def test_routes_of_another_api_keep_their_authorizer() -> None:
+    text = """\
+        One:
+          Type: AWS::Serverless::HttpApi
+          Properties:
+            Auth: {DefaultAuthorizer: J, Authorizers: {J: {JwtConfiguration: {issuer: x, audience: [a]}}, K: {JwtConfiguration: {issuer: y, audience: [a]}}}}
+        Two:
+          Type: AWS::Serverless::HttpApi
+        Three:
+          Type: AWS::Serverless::HttpApi
+          Properties: {Auth: {DefaultAuthorizer: K}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Events:
+              A: {Type: HttpApi, Properties: {Path: /a, Method: get, ApiId: !Ref One}}
+              B: {Type: HttpApi, Properties: {Path: /b, Method: get, ApiId: !Ref Two}}
+              C: {Type: HttpApi, Properties: {Path: /c, Method: get, ApiId: !Ref Three}}
+              D: {Type: HttpApi, Properties: {Path: /d, Method: get}}
+              E: {Type: HttpApi, Properties: {Path: /e, Method: get, ApiId: !Ref Two, Auth: {Authorizer: K}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"]["defaultAuthorizer"] == "J"
+    found = {one["route"]: one.get("authorizer") for one in done.function["triggers"]}
+    assert found == {
+        "GET:/a": None,
+        "GET:/b": "none",
+        "GET:/c": "K",
+        "GET:/d": "none",
+        "GET:/e": "K",
+    }
