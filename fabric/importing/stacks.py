@@ -217,7 +217,7 @@ class TemplateBuilder:
         if name.startswith("AWS::") or name in self._own:
             return node
         if name in self._names.parameters:
-            self._parameters.setdefault(name, self._names.parameters[name])
+            self._pass_parameter(name)
             return node
         if name in self._names.resources and name not in self._others:
             raise NotCarriedError(f"`{name}`, which it names, is not carried")
@@ -334,14 +334,21 @@ class TemplateBuilder:
         used = {name for one in (*body, *sections) for name in list_names(one.value)}
         for name, entry in own.items():
             if name in used and name in self._names.parameters:
-                self._parameters.setdefault(name, self._names.parameters[name])
+                self._pass_parameter(name)
                 yield entry._replace(value=self._hide_parameter(name, entry.value))
         for name, node in self._declared.items():
             if name not in own:
                 yield KeyValue(name, 0, 0, self._hide_parameter(name, node))
 
+    def _pass_parameter(self, name: str) -> None:
+        """Pass the value of a parameter. The default of one that names another is in the stack."""
+        if name not in self._names.named:
+            self._parameters.setdefault(name, self._names.parameters[name])
+
     def _hide_parameter(self, name: str, node: Node) -> Node:
         """Let CloudFormation hide the value of a credential, which has no default."""
+        if name in self._names.named:
+            return node
         value = self._parameters[name]
         binding = _SECRET_BINDING.match(value)
         is_secret = binding is not None and (

@@ -704,3 +704,34 @@ def test_routes_of_another_api_keep_their_authorizer() -> None:
         "GET:/d": "none",
         "GET:/e": "K",
     }
+
+
+def test_a_stack_gets_the_name_of_a_parameter_of_ssm() -> None:
+    rest = """\
+Parameters:
+  ApiToken: {Type: 'AWS::SSM::Parameter::Value<String>', Default: /a/token}
+  Ami: {Type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>', Default: /aws/ami}
+Conditions: {HasToken: !Not [!Equals [!Ref ApiToken, '']]}
+"""
+    text = """\
+        Box: {Type: AWS::EC2::Instance, Properties: {ImageId: !Ref Ami, UserData: !Sub '${ApiToken}'}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Environment: {Variables: {TEXT: !Ref ApiToken, CHOICE: !If [HasToken, a, b]}}
+        """
+    stages = "version = 0.1\n[prod.deploy.parameters]\nparameter_overrides = 'Ami=/other'\n"
+    done = from_sam(template(text, rest), {**SOURCE, "samconfig.toml": stages})
+    assert done.function["env"]["TEXT"] == "${ssm:/a/token}"
+    assert done.function["env"]["CHOICE"].startswith("${stack:")
+    assert done.extension["stack"]["before"] == {"template": "resources.yml"}
+    made = done.stacks["before"]
+    assert made["Parameters"]["ApiToken"]["Default"] == "/a/token"
+    assert made["Parameters"]["Ami"]["Default"] == "/aws/ami"
+    [output] = made["Outputs"].values()
+    assert output == {"Value": {"Fn::If": ["HasToken", "a", "b"]}}
+    [reason] = [one for one in done.reasons(Fate.CHANGED) if "`Ami`" in one]
+    assert reason.endswith("samconfig.toml sets `Ami` for `prod`; the default is used")
