@@ -137,8 +137,9 @@ class TemplateBuilder:
         entries = [entry for one in resources if (entry := self._build_resource(one)) is not None]
         if not entries:
             return None
+        conditions = {one.key: text for one in resources if (text := one.get("Condition").text)}
         made = [
-            KeyValue(name, 0, 0, Mapping((KeyValue("Value", 0, 0, self._rewrite(value)),), 0, 0))
+            KeyValue(name, 0, 0, self._build_requested(value, conditions))
             for name, value in outputs.items()
         ]
         made += [
@@ -171,6 +172,19 @@ class TemplateBuilder:
             return None
         self._ledger.carry(at)
         return KeyValue(at.key, at.line, at.column, _remove_foreign_depends(value, self._own))
+
+    def _build_requested(self, value: Node, conditions: dict[str, str]) -> Node:
+        """Build an output, under the conditions of the resources that it names."""
+        found = () if _has_choice(value) else sorted(list_names(value) & conditions.keys())
+        first, *others = [*dict.fromkeys(conditions[one] for one in found)] or [""]
+        made = self._rewrite(value)
+        for one in others:
+            parts = (build_tree(one), made, build_tree(""))
+            made = Mapping((KeyValue("Fn::If", 0, 0, Sequence(parts, 0, 0)),), 0, 0)
+        entry = KeyValue("Value", 0, 0, made)
+        if not first:
+            return Mapping((entry,), 0, 0)
+        return Mapping((KeyValue("Condition", 0, 0, build_tree(first)), entry), 0, 0)
 
     def _build_output(self, at: At) -> KeyValue | None:
         if at.node is None or not self._takes_output(at, list_names(at.node)):
@@ -374,6 +388,11 @@ def _is_used(entry: KeyValue, text: str) -> bool:
     """Return whether one of the names in a section occurs in the resources."""
     entries = entry.value.entries if isinstance(entry.value, Mapping) else ()
     return any(repr(one.key) in text for one in entries)
+
+
+def _has_choice(node: Node) -> bool:
+    """Return whether a value depends on a condition, and can omit the resources that it names."""
+    return "Fn::If" in repr(node)
 
 
 def _read_type(at: At) -> str:
