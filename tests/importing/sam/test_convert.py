@@ -735,3 +735,16 @@ Conditions: {HasToken: !Not [!Equals [!Ref ApiToken, '']]}
     assert output == {"Value": {"Fn::If": ["HasToken", "a", "b"]}}
     [reason] = [one for one in done.reasons(Fate.CHANGED) if "`Ami`" in one]
     assert reason.endswith("samconfig.toml sets `Ami` for `prod`; the default is used")
+
+
+def test_constants_of_bundles_can_be_a_list() -> None:
+    properties = "{Define: ['X=1', 'Y=a=b', API_TOKEN=s3cret-s3cret, Z]}"
+    done = function(
+        metadata=f"  Metadata: {{BuildMethod: esbuild, BuildProperties: {properties}}}\n"
+    )
+    assert done.function["build"] == {"define": {"X": "1", "Y": "a=b"}}
+    path = "Resources.Api.Metadata.BuildProperties.define"
+    assert done.reasons() == [
+        f"{path}.2: a credential in a bundle is public",
+        f"{path}.3: the constant has no value",
+    ]
