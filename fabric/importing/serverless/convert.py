@@ -28,6 +28,7 @@ from fabric.importing.serverless.other_providers import (
     AZURE,
     GOOGLE,
     convert_azure_events,
+    convert_google_events,
     put_google_entry,
 )
 from fabric.importing.serverless.plugins import convert_plugins, convert_state_machines
@@ -179,7 +180,8 @@ class _Conversion:
         self._convert_functions()
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
         convert_state_machines(self._context, self._source, self._config, self._target)
-        convert_api(self._context, self._source, self._config, self._target)
+        if _PROVIDERS[self._provider] == "cloud1-lambda":
+            convert_api(self._context, self._source, self._config, self._target)
         self._config.child("extensions").put("cloud1-lambda", self._extension)
         stacks = build_stacks(self._context, self._source, self._target, self._config)
         self._convert_stack_settings([one.phase for one in stacks])
@@ -353,6 +355,10 @@ class _Conversion:
     def _convert_events(self, at: At) -> None:
         if self._provider == AZURE:
             convert_azure_events(self._context, at, self._target)
+        elif self._provider == GOOGLE:
+            others = convert_google_events(self._context, at.get("events"), self._target)
+            for one in others:
+                convert_events(self._context, one, self._target)
         else:
             convert_events(self._context, at.get("events"), self._target)
 
