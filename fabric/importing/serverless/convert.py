@@ -56,7 +56,6 @@ _ROOT_DROPPED = {
     "useDotenv": "fabric reads .env itself",
 }
 _PROVIDER_DROPPED = {
-    **share(("stackName", "stackPolicy", "stackParameters"), _OLD_TOOL),
     **share(("rollbackConfiguration", "disableRollback"), _OLD_TOOL),
     **share(("deploymentMethod", "deploymentPrefix", "profile", "versionFunctions"), _OLD_TOOL),
     **share(("lambdaHashingVersion", "apiName", "eventBridge", "credentials"), _OLD_TOOL),
@@ -235,6 +234,13 @@ class _Conversion:
             self._put_bucket(at.get("deploymentBucket"))
         for key, reason in _PROVIDER_DROPPED.items():
             self._ledger.drop(at.get(key), reason)
+        if not at.get("stackName").is_missing:
+            name = f"{self._context.names.service}-<stage>"
+            reason = "the stacks of fabric have other names, also in `AWS::StackName`"
+            self._ledger.change(at.get("stackName"), reason, name)
+        for key, own in (("stackPolicy", "policy"), ("stackParameters", "parameters")):
+            hint = f"set `{own}` of the stack in fabric.yml"
+            self._ledger.lose(at.get(key), "the old stack had this setting", hint)
 
     def _put_service_runtime(self, at: At, target: Fields) -> None:
         """Put the runtime of the service, or of its first function."""
