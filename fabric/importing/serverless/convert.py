@@ -235,9 +235,9 @@ class _Conversion:
         for key, reason in _PROVIDER_DROPPED.items():
             self._ledger.drop(at.get(key), reason)
         if not at.get("stackName").is_missing:
-            name = f"{self._context.names.service}-<stage>"
+            own = f"{self._context.names.service}-<stage>"
             reason = "the stacks of fabric have other names, also in `AWS::StackName`"
-            self._ledger.change(at.get("stackName"), reason, name)
+            self._ledger.change(at.get("stackName"), reason, own)
         for key, own in (("stackPolicy", "policy"), ("stackParameters", "parameters")):
             hint = f"set `{own}` of the stack in fabric.yml"
             self._ledger.lose(at.get(key), "the old stack had this setting", hint)
