@@ -42,9 +42,7 @@ _LOOKUPS = frozenset(LookupKind)
 _OWN = ("function", "workflow")
 _LATE = ("stack", *_OWN, "api", "service")
 _WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN, "api")
-_OPENING = re.compile(
-    r"\$\{(cfn-export|(?:cfn|ssm|secretsmanager)\([^(){}]*\)|[A-Za-z]+)(?=[:}])"
-)
+_OPENING = re.compile(r"\$\{(cfn-export|(?:cfn|ssm|secretsmanager)\([^(){}]*\)|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
