@@ -232,6 +232,10 @@ class _Conversion:
                 self._put_hidden_defaults(at)
             self._convert_roles(at)
             self._put_bucket(at.get("deploymentBucket"))
+        self._note_old_settings(at)
+
+    def _note_old_settings(self, at: At) -> None:
+        """Note the settings of the provider for the old tool and its stack."""
         for key, reason in _PROVIDER_DROPPED.items():
             self._ledger.drop(at.get(key), reason)
         if not at.get("stackName").is_missing:
