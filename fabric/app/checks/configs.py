@@ -136,24 +136,25 @@ def find_stand_ins(scope: DeployScope) -> Iterator[Problem]:
         settings = json.loads(config.document.resolved)
         # They count where they are used: `--param` replaces them there.
         settings.pop("params", None)
-        for path, value in _list_texts(settings, ()):
+        for path, value in _list_texts(settings):
             if STAND_IN in value:
-                message = f"`{'.'.join(path)}` has no value yet, only `{value}`"
+                message = f"`{path}` has no value yet, only `{value}`"
                 hint = "set its parameter in `params`, or with --param: the import found no value"
                 where = Place(config.document.file)
                 yield Problem("config/stand-in", message, hint, where).of(ref.service)
 
 
-def _list_texts(node: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _list_texts(node: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """List the texts of a document, each with its path."""
     match node:
         case str():
             yield path, node
         case dict():
             for key, value in node.items():
-                yield from _list_texts(value, (*path, str(key)))
+                yield from _list_texts(value, f"{path}.{key}".lstrip("."))
         case list():
             for number, value in enumerate(node):
-                yield from _list_texts(value, (*path, str(number)))
+                yield from _list_texts(value, f"{path}.{number}")
 
 
 def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
