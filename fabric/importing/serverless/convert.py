@@ -57,7 +57,6 @@ _ROOT_DROPPED = {
     "useDotenv": "fabric reads .env itself",
 }
 _PROVIDER_DROPPED = {
-    **share(("stackName", "stackPolicy", "stackParameters"), _OLD_TOOL),
     **share(("rollbackConfiguration", "disableRollback"), _OLD_TOOL),
     **share(("deploymentMethod", "deploymentPrefix", "profile", "versionFunctions"), _OLD_TOOL),
     **share(("lambdaHashingVersion", "apiName", "eventBridge", "credentials"), _OLD_TOOL),
@@ -235,8 +234,19 @@ class _Conversion:
                 self._put_hidden_defaults(at)
             self._convert_roles(at)
             self._put_bucket(at.get("deploymentBucket"))
+        self._note_old_settings(at)
+
+    def _note_old_settings(self, at: At) -> None:
+        """Note the settings of the provider for the old tool and its stack."""
         for key, reason in _PROVIDER_DROPPED.items():
             self._ledger.drop(at.get(key), reason)
+        if not at.get("stackName").is_missing:
+            own = f"{self._context.names.service}-<stage>"
+            reason = "the stacks of fabric have other names, also in `AWS::StackName`"
+            self._ledger.change(at.get("stackName"), reason, own)
+        for key, own in (("stackPolicy", "policy"), ("stackParameters", "parameters")):
+            hint = f"set `{own}` of the stack in fabric.yml"
+            self._ledger.lose(at.get(key), "the old stack had this setting", hint)
 
     def _put_service_runtime(self, at: At, target: Fields) -> None:
         """Put the runtime of the service, or of its first function."""
