@@ -127,7 +127,9 @@ def put_tracing(context: Context, at: At, fields: Fields) -> None:
     if text in (*words, "false", "disabled"):
         context.ledger.carry(at)
     else:
-        context.ledger.lose(at, f"unknown tracing mode `{at.text}`")
+        reason = f"unknown tracing mode `{at.text}`"
+        reason = "the tracing mode depends on a value of CloudFormation" if at.is_map else reason
+        context.ledger.lose(at, reason, "set `tracing` with `stages` in fabric.yml")
 
 
 def put_architecture(context: Context, at: At, fields: Fields) -> None:

@@ -355,7 +355,7 @@ class TemplateBuilder:
                 yield KeyValue(name, 0, 0, self._hide_parameter(name, node))
 
     def _pass_parameter(self, name: str) -> None:
-        """Pass the value of a parameter. The default of one that names another is in the stack."""
+        """Pass the value of a parameter. A name of an SSM parameter stays in the template."""
         if name not in self._names.named:
             self._parameters.setdefault(name, self._names.parameters[name])
 

@@ -25,6 +25,7 @@ from fabric.importing.rules import (
     copy_as,
     drop_because,
     flag_as,
+    is_function,
     is_true,
     lose_because,
     number_as,
@@ -43,6 +44,10 @@ def convert_sam_events(
 ) -> None:
     """Convert the events of a function, or those of other targets that may have these types. Each
     has a type and properties."""
+    if is_function(events):
+        reason = "the events depend on a condition without a known value"
+        context.ledger.lose(events, reason, "use `functions` of a stage in `stages`")
+        return
     for at in events.list_entries():
         kind = at.get("Type")
         is_possible = kinds is None or kind.text in kinds

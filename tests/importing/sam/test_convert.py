@@ -748,3 +748,17 @@ def test_constants_of_bundles_can_be_a_list() -> None:
         f"{path}.2: a credential in a bundle is public",
         f"{path}.3: the constant has no value",
     ]
+
+
+def test_events_and_tracing_behind_a_condition_are_reported_with_the_reason() -> None:
+    rest = "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"
+    events = "{S: {Type: Schedule, Properties: {Schedule: rate(1 day)}}}"
+    done = function(f"Events: !If [P, {events}, !Ref AWS::NoValue]", rest)
+    path = "Resources.Api.Properties"
+    assert done.reasons() == [
+        f"{path}.Events: the events depend on a condition without a known value"
+    ]
+    done = function("Tracing: !If [P, Active, PassThrough]", rest)
+    assert done.reasons() == [
+        f"{path}.Tracing: the tracing mode depends on a value of CloudFormation"
+    ]
