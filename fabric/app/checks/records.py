@@ -10,6 +10,7 @@ from fabric.app.settings import Settings
 from fabric.graph.compile import is_whole_service_deploy
 from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.adoptions import find_unfinished_adoption
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.switches import is_on
 from fabric.providers.core.contract import AccountBound, Deployer, RegionBound, SingleServiceTarget
@@ -44,6 +45,14 @@ def find_mode_mismatches(scope: DeployScope) -> Iterator[Problem]:
     """Find records of real deploys while this run would only simulate."""
     for ref, placement in sorted(scope.placements.items()):
         problem = mode_mismatch_problem(placement, scope.record(ref))
+        if problem is not None:
+            yield problem.of(ref.service)
+
+
+def find_unfinished_adoptions(scope: DeployScope) -> Iterator[Problem]:
+    """Find records whose adoption failed or was interrupted."""
+    for ref in sorted(scope.placements):
+        problem = find_unfinished_adoption(scope.record(ref))
         if problem is not None:
             yield problem.of(ref.service)
 

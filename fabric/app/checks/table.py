@@ -25,6 +25,7 @@ from fabric.app.checks.records import (
     find_seal_problems,
     find_shared_targets,
     find_single_functions,
+    find_unfinished_adoptions,
     find_unusable_deployers,
     find_unwritten_records,
 )
@@ -283,6 +284,11 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
         find=lambda one: find_unwritten_records(one.scope),
         refuses=_CHANGES | _REMOVE,
         warns=_PLAN,
+    ),
+    Check(
+        name="unfinished-adoption",
+        find=lambda one: find_unfinished_adoptions(one.scope),
+        refuses=_REVIEWS | {Use.DEPLOY, Use.ROLLBACK},
     ),
     Check(
         name="destroy-command",

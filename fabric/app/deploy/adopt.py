@@ -26,6 +26,13 @@ from fabric.app.shortcuts.compiled import compile_with_pins
 from fabric.model.catalog import find_provider_facts
 from fabric.model.outcomes.deployed import AdoptedPart, AdoptOutcome
 from fabric.model.problems import FabricError, Problem, raise_if_any
+from fabric.model.records.adoptions import (
+    ADOPT,
+    can_release_adoption,
+    format_adoption_hint,
+    mark_unfinished,
+    unmark_unfinished,
+)
 from fabric.model.records.changes import FunctionDone, FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.endings import end_deployed, end_failed
 from fabric.model.records.record import (
@@ -54,9 +61,6 @@ from fabric.state.records.receipts import drop_receipts, write_receipts
 from fabric.state.records.transaction import Claim
 from fabric.system.clock import stamp
 
-_KIND = "adopt"
-# The name of values that an adoption keeps for the next release, before the function.
-_ADOPTED = "adopted:"
 _NOTHING = "Nothing to adopt: fabric manages all functions of the config."
 _HEAR = CallContext()
 
@@ -227,12 +231,11 @@ def _take_over(
         for one in functions:
             try:
                 _adopt(adoption, locked, one, wanted[one.live.name])
-            except FabricError:
-                # Some of its calls can have succeeded: `--release` undoes them.
-                name = one.live.name
-                locked.add(FunctionUnsure(_name_task(adoption.ref, name), name))
-                _close(adoption, locked, _end(adoption, locked, end_failed))
-                raise
+            except FabricError as error:
+                _add_unfinished(locked, _name_task(adoption.ref, one.live.name), one.live.name)
+                failed = _end(adoption, locked, end_failed)
+                _close(adoption, locked, failed)
+                raise FabricError(*error.problems, _unfinished_problem(failed)) from error
         final = _end(adoption, locked, end_deployed)
         _close(adoption, locked, final)
     return final
@@ -256,8 +259,18 @@ def _adopt(
         scope.tools.records.now(),
     )
     kept = tuple({**dict(record.kept), **dict(adopted.kept)}.items())
+    kept = unmark_unfinished(kept, found.live.name)
     release = ReleaseDone(task, record.endpoint, record.outputs, record.release_key, kept)
     locked.add(FunctionDone(task, function), release)
+
+
+def _add_unfinished(locked: LockedRecord, task: str, name: str) -> None:
+    """Record that some calls of an adoption can have succeeded. A deploy would repeat them."""
+    record = locked.record
+    kept = mark_unfinished(record.kept, name)
+    locked.add(
+        FunctionUnsure(task, name), ReleaseDone(task, record.endpoint, record.outputs, "", kept)
+    )
 
 
 def _forget_doubt(locked: LockedRecord) -> None:
@@ -268,7 +281,7 @@ def _forget_doubt(locked: LockedRecord) -> None:
 
 
 def _is_interrupted_adoption(record: Record) -> bool:
-    return all(is_kind(one.task, _KIND) for one in record.pending)
+    return all(is_kind(one.task, ADOPT) for one in record.pending)
 
 
 def _end(
@@ -307,7 +320,7 @@ def _locked_record(
     )
     claim = Claim(
         ref=adoption.ref,
-        operation=_KIND,
+        operation=ADOPT,
         mode=Mode.REAL,
         provider_id=placement.provider_id,
         region=placement.region,
@@ -323,7 +336,7 @@ def _locked_record(
 
 
 def _name_task(ref: RecordRef, function: str) -> str:
-    return build_task_id(_KIND, ref.service, function, ref.provider)
+    return build_task_id(ADOPT, ref.service, function, ref.provider)
 
 
 def _warn_of_lost_archives(adoption: _Adoption, final: Record) -> Iterator[Problem]:
@@ -343,11 +356,7 @@ def _find_release_problem(ref: RecordRef, record: Record | None) -> Problem | No
     """Return why an adoption cannot be undone: a deploy has changed functions since."""
     if record is None or not record.functions:
         return _not_adopted_problem(ref)
-    kept = dict(record.kept)
-    is_adopted = all(
-        f"{_ADOPTED}{one.name}" in kept or not one.key for one in record.functions
-    ) and _is_interrupted_adoption(record)
-    if is_adopted and len(record.history) <= 1:
+    if can_release_adoption(record):
         return None
     message = f"refusing to release {ref.title}: fabric deployed it after the adoption"
     hint = "run: fabric state rm, to remove only the state, or fabric remove, to delete it"
@@ -418,6 +427,11 @@ def _not_retained_problem(survey: AdoptionSurvey) -> Problem:
     )
     hint = "set `DeletionPolicy: Retain` on these resources with the steps above, then try again"
     return Problem("adopt/not-retained", message, hint)
+
+
+def _unfinished_problem(record: Record) -> Problem:
+    message = f"the adoption of {record.ref.title} is not finished: deploys are refused"
+    return Problem("adopt/unfinished", message, format_adoption_hint(record))
 
 
 def _not_adopted_problem(ref: RecordRef) -> Problem:

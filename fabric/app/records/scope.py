@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ from fabric.app.task_kinds import list_deploy_kinds
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.adoptions import find_unfinished_adoption
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import parse_task_kind
@@ -209,8 +211,16 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
         provider_id=placement.provider_id,
         region=placement.region,
         intents=intents,
-        refuse=lambda record: mode_mismatch_problem(placement, record),
+        refuse=partial(_find_claim_problem, placement, operation),
     )
+
+
+def _find_claim_problem(
+    placement: Placement, operation: str, record: Record | None
+) -> Problem | None:
+    """Check the record under its lock. A removal can end an unfinished adoption."""
+    unfinished = None if operation == "remove" else find_unfinished_adoption(record)
+    return unfinished or mode_mismatch_problem(placement, record)
 
 
 def list_task_functions(task: Task) -> str:

@@ -60,7 +60,8 @@ def end_rolled_back(record: Record, target: Deployment, deployment_id: str, now:
     """A rollback: an earlier deployment is the current one again, and first in history."""
     if (record.functions, record.workflows) != (target.functions, target.workflows):
         # Not quite: it has today's variables, or other addresses. That is a deployment of its own.
-        return end_deployed(record, replace(record, release_key=""), deployment_id, now)
+        new = replace(record, deployment_id="")
+        return end_deployed(new, replace(record, release_key=""), deployment_id, now)
     rest = tuple(one for one in record.history if one.deployment_id != target.deployment_id)
     ended = replace(
         record,

@@ -99,6 +99,15 @@ def test_going_back_to_changed_functions_is_a_new_deployment() -> None:
     assert (back.deployment_id, back.functions) == ("third", (given,))
 
 
+def test_a_changed_deployment_without_a_release_gets_its_own_id() -> None:
+    record = end_deployed(base(), running(base(), functions=(TWO,)), "second", "now")
+    given = replace(ONE, key="another")
+    now = replace(running(record), functions=(given,), release_key="")
+    back = end_rolled_back(now, record.history[1], "third", "later")
+    assert [one.deployment_id for one in back.history] == ["third", "second", "first"]
+    assert back.deployment_id == "third"
+
+
 def test_addresses_of_deleted_functions_are_removed() -> None:
     outputs = (("url", "u"), ("url_one", "1"), ("arn_one", "1"), ("url_two", "2"), ("arn_two", "2"))
     left = remove_addresses(base(outputs=outputs, release_key="key"))

@@ -27,8 +27,14 @@ def check_ownership(address: DeploymentAddress, function: str, found: Mapping[st
             f"the function `{name}` already exists at AWS and is not `{function}` of "
             f"{_format_service(address)}: the existing function is {_describe_owner(found)}"
         )
-        hint = "delete it manually, or rename your function; it was not changed"
-        raise FabricError(Problem("deploy/foreign", message, hint))
+        raise FabricError(Problem("deploy/foreign", message, _format_foreign_hint(found)))
+
+
+def _format_foreign_hint(found: Mapping[str, Any]) -> str:
+    """Another service of fabric cannot be adopted."""
+    if is_owned(found):
+        return "delete it manually, or rename your function; it was not changed"
+    return "run: fabric adopt, to take it over, or rename your function; it was not changed"
 
 
 def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> bool:

@@ -128,13 +128,20 @@ def find_kept_path(address: DeploymentAddress, path: str) -> Problem | None:
         for name, text in (record.kept if record else ())
         if name.startswith(_KEPT)
     }
-    elsewhere = sorted(name for name, there in kept.items() if there and there != path)
+    elsewhere = [name for name, there in kept.items() if there and there != path]
     if not elsewhere:
         return None
-    names = ", ".join(f"`{name}`" for name in elsewhere)
-    message = f"`iam.path` is `{path}`, but the roles of {names} stay at `{kept[elsewhere[0]]}`"
+    places = ", ".join(
+        _format_role_place(there, kept) for there in sorted({kept[name] for name in elsewhere})
+    )
+    message = f"`iam.path` is `{path}`, but the roles of {places}"
     hint = "to move a role, remove the function, and deploy it again"
     return Problem("deploy/kept-setting", message, hint)
+
+
+def _format_role_place(there: str, kept: Mapping[str, str]) -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(kept) if kept[name] == there)
+    return f"{names} stay at `{there}`"
 
 
 def _parse_path(arn: str) -> str:

@@ -54,6 +54,36 @@ def test_a_refused_call_is_undone_and_repeated(
     assert shop.cloud1.http_get(other.url).text == "new"
 
 
+def test_a_failed_adoption_must_end_before_a_deploy(shop: Shop, other: OtherTool, arn: str) -> None:
+    shop.cloud1.fault("lambda.UpdateEventSourceMapping", login="denied")
+    done = shop.run("adopt")
+    refused, unfinished = done.error["problems"]
+    assert (done.code, refused["code"]) == (77, "credentials/refused")
+    assert unfinished["code"] == "adopt/unfinished"
+    shop.cloud1.reset()
+    for words in (["plan"], ["deploy"], ["rollback"]):
+        error = shop.run(*words).error
+        assert error["code"] == "adopt/unfinished"
+        assert "`hello`" in error["message"]
+        assert "fabric adopt --release" in error["hint"]
+    assert changing(shop.cloud1) == {}
+    assert other.source == arn
+
+    assert shop.run("adopt").code == 0
+    shop.ran("deploy")
+    [mapping] = other.functions.list_event_source_mappings()["EventSourceMappings"]
+    assert mapping["FunctionArn"] == f"{arn}:live"
+    assert shop.cloud1.http_get(other.url).text == "new"
+
+
+def test_a_failed_adoption_can_be_removed(shop: Shop, arn: str) -> None:
+    shop.cloud1.fault("lambda.UpdateEventSourceMapping", login="denied")
+    assert shop.run("adopt").code == 77
+    assert shop.run("remove", "--yes").code == 0
+    assert shop.run("state", "list").result["records"] == []
+    del arn
+
+
 def test_a_second_adoption_at_the_same_time_is_rejected(
     shop: Shop, other: OtherTool, arn: str
 ) -> None:

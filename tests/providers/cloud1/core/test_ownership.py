@@ -41,6 +41,7 @@ def test_foreign_function_is_not_modified(shop: Shop) -> None:
     error = shop.run("deploy").error
     assert error["code"] == "deploy/foreign"
     assert "`shop-dev-hello`" in error["message"]
+    assert "fabric adopt" in error["hint"]
     assert changing(shop.cloud1) == {}
     shop.run("remove", "--yes")
     after = shop.cloud1.client("lambda").get_function(FunctionName="shop-dev-hello")
@@ -61,6 +62,7 @@ def test_services_with_the_same_joined_name_do_not_take_over_functions(
     error = second.run("deploy", "--stage", "eu").error
     assert error["code"] == "deploy/foreign"
     assert "`api` of `shop-eu` in stage `dev`" in error["message"]
+    assert "fabric adopt" not in error["hint"]
     second.run("remove", "--yes", "--stage", "eu")
     assert first.said("api") == "first"
 
