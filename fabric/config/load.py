@@ -161,12 +161,16 @@ def open_config(file: str, raw: bytes) -> Document:
         raise
 
 
+# Names of providers in configs of the Serverless Framework, which fabric does not use.
+_SERVERLESS_PROVIDERS = frozenset(("aws", "google", "azure", "openwhisk", "tencent", "aliyun"))
+
+
 def require_config_map(file: str, document: Document) -> Mapping:
     """The root of a config, which is a map."""
     root = document.root
     provider = find_child(root, "provider")
     name = find_child(provider, "name") or provider
-    is_serverless = isinstance(name, Scalar) and name.text == "aws"
+    is_serverless = isinstance(name, Scalar) and name.text in _SERVERLESS_PROVIDERS
     tool = find_tool("serverless.yml" if is_serverless else file.rpartition("/")[2])
     # The name of the file is no reason alone: a config of fabric can have any name.
     if is_serverless or (tool and find_child(root, "service") is None):

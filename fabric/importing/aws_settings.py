@@ -39,6 +39,8 @@ _REPLACED = {
     "dotnetcore3.1": "dotnet8",
     "dotnet6": "dotnet8",
 }
+# Runtimes of other providers, such as `nodejs20`.
+_WITHOUT_DOT = re.compile(r"(?:nodejs|python)[0-9]+")
 _LONGEST_DESCRIPTION = 200
 
 
@@ -62,7 +64,7 @@ def put_runtime(context: Context, at: At, fields: Fields) -> None:
         context.ledger.lose(at, f"fabric does not support the runtime `{text}`")
     elif new == text:
         context.ledger.carry(at)
-    elif _OTHER_PYTHON.fullmatch(text):
+    elif _OTHER_PYTHON.fullmatch(text) or _WITHOUT_DOT.fullmatch(text):
         context.ledger.change(at, f"fabric does not support the version of `{text}`", new)
     else:
         context.ledger.change(at, f"AWS does not accept new functions with `{text}`", new)

@@ -9,11 +9,10 @@ from fabric.importing.draft import Fields, Value
 from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
+from fabric.model.other_tools import STAND_IN
 from fabric.model.outcomes.json_struct import Json
 
 _NUMBER = re.compile(r"\s*([0-9]+)\s*(?:MB|s)?\s*", re.IGNORECASE)
-# The value of a parameter that has none in the source.
-STAND_IN = "set-me"
 _STAND_INS = (
     ("layer", "arn:aws:lambda:us-east-1:000000000000:layer:set-me:1"),
     ("cluster", "arn:aws:kafka:us-east-1:000000000000:cluster/set-me/1"),

@@ -21,6 +21,7 @@ from fabric.importing.credential_texts import (
     list_variables,
     strip_variables,
 )
+from fabric.importing.intrinsics import SSM_VALUE
 from fabric.importing.source import At, Ledger, Path
 
 # Sections with values that the project names itself.
@@ -94,7 +95,9 @@ def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
     is_free = is_own or (name.is_free and key not in _TEMPLATE_SECTIONS)
     if key in _VALUES and owner:
         return _Name(owner, is_named=True, is_free=True)
-    # A parameter has the name of its map.
+    # A parameter has the name of its map. Its value can be the name of another parameter.
+    if key == "Default" and at.get("Type").text.startswith(SSM_VALUE):
+        return _Name(key, is_named=False, is_free=False)
     if key == "Default":
         return _Name(at.key, is_named=is_named, is_free=is_free)
     if key.startswith("Fn::"):

@@ -1,5 +1,7 @@
 """Where the triggers and API settings that events describe are written."""
 
+from typing import NamedTuple
+
 from fabric.config.rules.value_sources import KNOWN_IN_TRIGGERS
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
@@ -9,6 +11,14 @@ from fabric.scaffold.yaml_text import build_tree
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
 DEFAULT_ROUTES = ("*", "$default", "")
+
+
+class ApiRoute(NamedTuple):
+    """A route, with the type and the logical id of its API. The implicit API has no id."""
+
+    trigger: Fields
+    kind: str
+    api: str
 
 
 class EventTarget:
@@ -28,6 +38,8 @@ class EventTarget:
         # APIs with a document of their own, and the functions that they call.
         self.documents: frozenset[str] = frozenset()
         self.permissions: set[tuple[str, str]] = set()
+        # Routes of APIs without a document.
+        self.routes: list[ApiRoute] = []
 
     @property
     def has_rest_api(self) -> bool:

@@ -61,6 +61,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     apis: frozenset[str] = frozenset()
     # Parameters of the template to the text that stands for them.
     parameters: dict[str, str] = field(default_factory=dict)
+    # Parameters of which CloudFormation reads the value itself, by a name, which is their default.
+    named: set[str] = field(default_factory=set)
     # Parameters that are lists, with their items.
     lists: dict[str, list[str]] = field(default_factory=dict)
     # Parameters of the template to their defaults.
@@ -313,6 +315,8 @@ def refuse_extensions(node: Node) -> None:
         refuse_extensions(entry.value)
 
 
+# Types of parameters whose value is the name of a parameter of SSM.
+SSM_VALUE = "AWS::SSM::Parameter::Value<"
 NO_VALUE = "AWS::NoValue"
 
 

@@ -277,12 +277,26 @@ def _put_format(context: Context, at: At, build: Fields) -> None:
 def put_define(context: Context, at: At, build: Fields) -> None:
     """Copy constants of bundles. A bundle would contain a credential."""
     for one in at.list_entries():
-        text = context.read_text(one)
-        names = [one.key.rpartition(".")[2], *_VARIABLE.findall(text)]
-        if context.credentials.is_hidden(text) or any(map(is_credential_name, names)):
-            context.ledger.lose(one, "a credential in a bundle is public", "read it from `env`")
-        else:
+        if _is_public(context, one, one.key, context.read_text(one)):
             context.copy(one, build.child("define", at), one.key)
+    # AWS SAM also has a list of texts, such as `NAME=1`.
+    for one in (item for item in at.list_items() if item.text):
+        name, is_pair, text = context.read_text(one).partition("=")
+        if context.credentials.is_hidden(name):
+            _is_public(context, one, "", name)
+        elif not is_pair:
+            context.ledger.lose(one, "the constant has no value", "write it into `build.define`")
+        elif _is_public(context, one, name, text):
+            context.put(one, build.child("define", at), name, text)
+
+
+def _is_public(context: Context, at: At, name: str, text: str) -> bool:
+    """Return whether a constant can be in a bundle. A credential is reported."""
+    names = [name.rpartition(".")[2], *_VARIABLE.findall(text)]
+    is_secret = context.credentials.is_hidden(text) or any(map(is_credential_name, names))
+    if is_secret:
+        context.ledger.lose(at, "a credential in a bundle is public", "read it from `env`")
+    return not is_secret
 
 
 def _put_banner(context: Context, at: At, build: Fields) -> None:

@@ -137,8 +137,9 @@ class TemplateBuilder:
         entries = [entry for one in resources if (entry := self._build_resource(one)) is not None]
         if not entries:
             return None
+        conditions = {one.key: text for one in resources if (text := one.get("Condition").text)}
         made = [
-            KeyValue(name, 0, 0, Mapping((KeyValue("Value", 0, 0, self._rewrite(value)),), 0, 0))
+            KeyValue(name, 0, 0, self._build_requested(value, conditions))
             for name, value in outputs.items()
         ]
         made += [
@@ -171,6 +172,19 @@ class TemplateBuilder:
             return None
         self._ledger.carry(at)
         return KeyValue(at.key, at.line, at.column, _remove_foreign_depends(value, self._own))
+
+    def _build_requested(self, value: Node, conditions: dict[str, str]) -> Node:
+        """Build an output, under the conditions of the resources that it names."""
+        found = () if _has_choice(value) else sorted(list_names(value) & conditions.keys())
+        first, *others = [*dict.fromkeys(conditions[one] for one in found)] or [""]
+        made = self._rewrite(value)
+        for one in others:
+            parts = (build_tree(one), made, build_tree(""))
+            made = Mapping((KeyValue("Fn::If", 0, 0, Sequence(parts, 0, 0)),), 0, 0)
+        entry = KeyValue("Value", 0, 0, made)
+        if not first:
+            return Mapping((entry,), 0, 0)
+        return Mapping((KeyValue("Condition", 0, 0, build_tree(first)), entry), 0, 0)
 
     def _build_output(self, at: At) -> KeyValue | None:
         if at.node is None or not self._takes_output(at, list_names(at.node)):
@@ -217,7 +231,7 @@ class TemplateBuilder:
         if name.startswith("AWS::") or name in self._own:
             return node
         if name in self._names.parameters:
-            self._parameters.setdefault(name, self._names.parameters[name])
+            self._pass_parameter(name)
             return node
         if name in self._names.resources and name not in self._others:
             raise NotCarriedError(f"`{name}`, which it names, is not carried")
@@ -334,14 +348,21 @@ class TemplateBuilder:
         used = {name for one in (*body, *sections) for name in list_names(one.value)}
         for name, entry in own.items():
             if name in used and name in self._names.parameters:
-                self._parameters.setdefault(name, self._names.parameters[name])
+                self._pass_parameter(name)
                 yield entry._replace(value=self._hide_parameter(name, entry.value))
         for name, node in self._declared.items():
             if name not in own:
                 yield KeyValue(name, 0, 0, self._hide_parameter(name, node))
 
+    def _pass_parameter(self, name: str) -> None:
+        """Pass the value of a parameter. The default of one that names another is in the stack."""
+        if name not in self._names.named:
+            self._parameters.setdefault(name, self._names.parameters[name])
+
     def _hide_parameter(self, name: str, node: Node) -> Node:
         """Let CloudFormation hide the value of a credential, which has no default."""
+        if name in self._names.named:
+            return node
         value = self._parameters[name]
         binding = _SECRET_BINDING.match(value)
         is_secret = binding is not None and (
@@ -367,6 +388,11 @@ def _is_used(entry: KeyValue, text: str) -> bool:
     """Return whether one of the names in a section occurs in the resources."""
     entries = entry.value.entries if isinstance(entry.value, Mapping) else ()
     return any(repr(one.key) in text for one in entries)
+
+
+def _has_choice(node: Node) -> bool:
+    """Return whether a value depends on a condition, and can omit the resources that it names."""
+    return "Fn::If" in repr(node)
 
 
 def _read_type(at: At) -> str:

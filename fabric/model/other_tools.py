@@ -27,3 +27,7 @@ def find_kind(name: str) -> str:
 def find_tool(name: str) -> str:
     """Find the title of the tool that has files of this name."""
     return _TITLES.get(find_kind(name), "")
+
+
+# In the values that an import writes for parameters without one.
+STAND_IN = "set-me"

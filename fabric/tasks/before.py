@@ -50,7 +50,7 @@ class BeforeKind:
         inputs = require_inputs(task, BeforeInputs)
         given = tuple(_list_given_files(upstream, task_tools))
         say = partial(task_tools.say, task.id)
-        with place_problems(inputs.place):
+        with place_problems(Place(*inputs.place)):
             done = run_step(task_tools.workspace, inputs, self._env, given, say)
         _refuse_shared_outputs(task, upstream, done.files)
         return TaskResult(

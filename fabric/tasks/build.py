@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import Problem
+from fabric.model.problems import Place, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
@@ -34,7 +34,7 @@ class BuildKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         inputs = require_inputs(task, BuildInputs)
-        with place_problems(inputs.place):
+        with place_problems(Place(*inputs.place)):
             toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
@@ -76,7 +76,7 @@ class BuildKind:
     ) -> TaskResult:
         del upstream
         inputs = require_inputs(task, BuildInputs)
-        with place_problems(inputs.place):
+        with place_problems(Place(*inputs.place)):
             built = self._runtime.build(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(built.files),

@@ -125,14 +125,14 @@ def is_warning_kind(kind: TaskKind) -> TypeGuard[WarningKind]:
 
 
 @contextmanager
-def place_problems(place: tuple[str, int, int]) -> Iterator[None]:
+def place_problems(place: Place) -> Iterator[None]:
     """Add a place of the config to the errors inside that have none."""
     try:
         yield
     except FabricError as error:
-        if type(error) is not FabricError or not place[0]:
+        if type(error) is not FabricError or not place.file:
             raise
-        placed = [replace(one, where=one.where or Place(*place)) for one in error.problems]
+        placed = [replace(one, where=one.where or place) for one in error.problems]
         raise replace_problems(error, placed) from error
 
 

@@ -7,6 +7,7 @@ from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.names import StepEvent
+from fabric.model.problems import Place
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrets.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
@@ -104,7 +105,7 @@ class HookKind:
             redaction = build_redaction(self._hide(get_record_ref(inputs)).reveal(), env.items())
             with task_tools.away(), create_temporary_folder("hook") as folder:
                 root = task_tools.workspace / inputs.root
-                with place_problems(inputs.place):
+                with place_problems(Place(*inputs.place)):
                     output = run_command(inputs, root, folder, env, redaction.text)
                 task_tools.say(task.id, output.text())
         return TaskResult(_DONE.digest, keep=False)

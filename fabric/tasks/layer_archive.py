@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs
@@ -59,7 +59,7 @@ class LayerArchiveKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        with place_problems(require_inputs(task, LayerArchiveInputs).place):
+        with place_problems(Place(*require_inputs(task, LayerArchiveInputs).place)):
             return self._build(task, upstream, task_tools)
 
     def _build(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fabric.importing.source import Fate
 from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, Conversion, from_sam, from_serverless, service, template
 
@@ -260,3 +261,48 @@ Resources:
     assert hidden == parameters.keys() - {"Size"}
     assert len(hidden) == 3
     assert all("Default" not in parameters[name] for name in hidden)
+
+
+def test_an_output_has_the_condition_of_its_resource() -> None:
+    tables = (
+        "A: {Type: 'AWS::SNS::Topic', Condition: P}\nB: {Type: 'AWS::SNS::Topic', Condition: Q}\n"
+    )
+    rest = "Conditions: {P: !Equals [a, !Ref AWS::Region], Q: !Equals [b, !Ref AWS::Region]}\n"
+    for value, output in (
+        ("!Ref A", {"Condition": "P", "Value": {"Ref": "A"}}),
+        (
+            "!Select [0, !Split [!Ref B, !Ref A]]",
+            {
+                "Condition": "P",
+                "Value": {
+                    "Fn::If": [
+                        "Q",
+                        {"Fn::Select": [0, {"Fn::Split": [{"Ref": "B"}, {"Ref": "A"}]}]},
+                        "",
+                    ]
+                },
+            },
+        ),
+        ("!If [P, !Ref A, none]", {"Value": {"Fn::If": ["P", {"Ref": "A"}, "none"]}}),
+    ):
+        done = sam(value, tables, rest)
+        found = list(done.stacks["before"]["Outputs"].values())
+        assert found == [output]
+        named = [one for one in done.reasons(Fate.CHANGED) if "only if `P` is true" in one]
+        assert bool(named) == any("Condition" in one for one in found)
+
+
+def test_an_output_of_serverless_has_the_condition_of_its_resource() -> None:
+    done = from_serverless(
+        service(
+            "api: {handler: src/api.handler, environment: {T: !Ref Topic}}",
+            "",
+            "resources:\n  Conditions: {P: !Equals [a, !Ref AWS::Region]}\n"
+            "  Resources: {Topic: {Type: 'AWS::SNS::Topic', Condition: P}}\n",
+        ),
+        SOURCE,
+    )
+    outputs = done.stacks["before"]["Outputs"]
+    assert outputs == {"TopicRef": {"Condition": "P", "Value": {"Ref": "Topic"}}}
+    [reason] = [one for one in done.reasons(Fate.CHANGED) if "`TopicRef`" in one]
+    assert reason.endswith("the stack has `TopicRef` only if `P` is true")

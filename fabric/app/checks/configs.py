@@ -39,7 +39,8 @@ from fabric.model.catalog import (
     format_provider_title,
 )
 from fabric.model.names import DEFAULT_ROUTE
-from fabric.model.problems import FabricError, Problem
+from fabric.model.other_tools import STAND_IN
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrets.secrecy import redact_values
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
@@ -124,6 +125,36 @@ def _find_dropped_functions(inputs: DeployInputs, scope: DeployScope) -> Iterato
 
 def _format_function_names(inputs: DeployInputs) -> str:
     return ", ".join(f"`{one[0]}`" for one in inputs.functions)
+
+
+def find_stand_ins(scope: DeployScope) -> Iterator[Problem]:
+    """Find settings of real deploys with a value that an import wrote for a missing one."""
+    for ref in sorted(scope.placements):
+        config = scope.work.config(ref)
+        if config is None or scope.placements[ref].mode == Mode.SIMULATED:
+            continue
+        settings = json.loads(config.document.resolved)
+        # They count where they are used: `--param` replaces them there.
+        settings.pop("params", None)
+        for path, value in _list_texts(settings):
+            if STAND_IN in value:
+                message = f"`{path}` has no value yet, only `{value}`"
+                hint = "set its parameter in `params`, or with --param: the import found no value"
+                where = Place(config.document.file)
+                yield Problem("config/stand-in", message, hint, where).of(ref.service)
+
+
+def _list_texts(node: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """List the texts of a document, each with its path."""
+    match node:
+        case str():
+            yield path, node
+        case dict():
+            for key, value in node.items():
+                yield from _list_texts(value, f"{path}.{key}".lstrip("."))
+        case list():
+            for number, value in enumerate(node):
+                yield from _list_texts(value, f"{path}.{number}")
 
 
 def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from fabric.app.checks.configs import (
     find_lost_outputs,
     find_missing_upstreams,
     find_partial_deploys,
+    find_stand_ins,
     find_unsupported_functions,
 )
 from fabric.app.checks.records import (
@@ -242,6 +243,12 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
         name="config",
         find=lambda one: find_unsupported_functions(one.scope),
         refuses=_REVIEWS | {Use.DEPLOY, Use.VALIDATE},
+    ),
+    Check(
+        name="stand-ins",
+        find=lambda one: find_stand_ins(one.scope),
+        refuses=frozenset({Use.DEPLOY, Use.DOCTOR}),
+        warns=_PLAN,
     ),
     Check(
         name="whole-service",

@@ -8,9 +8,11 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.caching.cache_place import cache_to_read, cache_to_write
 from fabric.app.settings import Settings
+from fabric.model.hashing import hash_fields
 from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup, SecretPin
 from fabric.model.problems import FabricError, OfflineError, Place, Problem
 from fabric.model.text.amounts import format_age
@@ -29,6 +31,8 @@ class _Row(Struct, frozen=True, array_like=True):
     at: datetime
     text: str = ""
     version: str = ""
+    # The hash of the profile or access key that read it; empty if unknown.
+    identity: str = ""
 
 
 class ReadReference(Struct, frozen=True):
@@ -45,9 +49,22 @@ class ReferenceOwner(Struct, frozen=True):
     file: str
     stage: str
     provider: str
+    # The hash of the profile or access key in use; empty if unknown.
+    identity: str = ""
+
+    def has_read(self, row: _Row) -> bool:
+        """Return whether a value can be of the same account: another profile can have another."""
+        return not (row.identity and self.identity and row.identity != self.identity)
 
     def build_key(self, one: NamedLookup, region: str) -> tuple[str, ...]:
         return (self.file, self.stage, self.provider, region, one.kind.value, one.name)
+
+
+def identify_caller(env: Mapping[str, str]) -> str:
+    """Hash the profile or the permanent access key of AWS. Temporary keys change all the time."""
+    key = env.get("CLOUD1_ACCESS_KEY_ID") or env.get("AWS_ACCESS_KEY_ID") or ""
+    name = env.get("AWS_PROFILE") or (key if key.startswith("AKIA") else "")
+    return hash_fields((name,)) if name else ""
 
 
 class Lookups(Protocol):
@@ -75,7 +92,7 @@ class LastKnown:
         except OfflineError as error:
             one = NamedLookup(kind, name)
             row = self._load().get(self._owner.build_key(one, place.region))
-            if row is None:
+            if row is None or not self._owner.has_read(row):
                 raise
             self._used[one.text] = row.at
             self._why = error.first
@@ -95,7 +112,7 @@ class LastKnown:
         """Store values for later plans. A cache that cannot be written is ignored."""
         now = self._settings.clock.now()
         new = {
-            row.key: row
+            row.key: replace(row, identity=self._owner.identity)
             for one in found
             if (row := _build_row(self._owner.build_key(one.one, one.region), one.value, now))
         }

@@ -29,7 +29,12 @@ from fabric.app.project.files import (
     read_file,
     resolve_config_path,
 )
-from fabric.app.project.last_known import LastKnown, ReadReference, ReferenceOwner
+from fabric.app.project.last_known import (
+    LastKnown,
+    ReadReference,
+    ReferenceOwner,
+    identify_caller,
+)
 from fabric.app.project.modes import choose_mode
 from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import (
@@ -216,7 +221,8 @@ def _open_last_known(
     place: EnvPlace, name: str, asked: ConfigRequest, settings: Settings
 ) -> LastKnown:
     file = os.path.relpath(place.folder / name, place.workspace)
-    owner = ReferenceOwner(file, asked.stage, asked.provider)
+    caller = identify_caller(build_client_environment(place, settings.env))
+    owner = ReferenceOwner(file, asked.stage, asked.provider, caller)
     return LastKnown(place.workspace, owner, settings)
 
 

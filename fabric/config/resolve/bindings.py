@@ -42,7 +42,7 @@ _LOOKUPS = frozenset(LookupKind)
 _OWN = ("function", "workflow")
 _LATE = ("stack", *_OWN, "api", "service")
 _WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN, "api")
-_OPENING = re.compile(r"\$\{(cfn-export|cfn\([^(){}]*\)|[A-Za-z]+)(?=[:}])")
+_OPENING = re.compile(r"\$\{(cfn-export|(?:cfn|ssm|secretsmanager)\([^(){}]*\)|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
@@ -124,6 +124,10 @@ def split_bindings(text: str, depth: int = 0) -> Iterator[_Part]:
         word, opened, region = found[1].rstrip(")").partition("(")
         if found.start() < position or not _is_ours(word, text[found.end() :]):
             continue
+        if opened and word != LookupKind.CFN:
+            message = f"`${{{word}({format_excerpt(region)}):…}}` cannot have a region"
+            hint = f"write ${{{word}:NAME}}: it is read in the region of the provider"
+            raise BindingError("config/bad-binding", message, hint)
         if found.start() > position:
             yield _Literal(text[position : found.start()])
         end = _end_of(text, found)

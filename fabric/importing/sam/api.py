@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.event_target import EventTarget
+from fabric.importing.event_target import ApiRoute, EventTarget
 from fabric.importing.policies import put_resource_policy
 from fabric.importing.rules import (
     Rules,
@@ -53,11 +53,14 @@ def convert_apis(context: Context, source: At, config: Fields, target: EventTarg
     for at in (shared, *(one.get("Properties") for one in found[:1])):
         apply_rules(context, at, _API_RULES, target.http)
         if is_true(at.get("Auth", "ApiKeyRequired")):
-            _require_keys(context, at.get("Auth", "ApiKeyRequired"), config)
+            reason = "each route requires a key"
+            context.ledger.change(at.get("Auth", "ApiKeyRequired"), reason, "apiKey: true")
         _put_route_limits(context, at.get("MethodSettings"), config)
         for key in ("Cors", "CorsConfiguration"):
             if not at.get(key).is_missing:
                 put_cors_of_routes(context, at.get(key), config)
+    for route in target.routes:
+        _put_access(source, route, target, main=found[0].key if found else "")
     _note_other_defaults(context, source, target)
 
 
@@ -77,12 +80,28 @@ def _note_other_defaults(context: Context, source: At, target: EventTarget) -> N
         context.ledger.drop(at, "no API of the template uses it")
 
 
-def _require_keys(context: Context, at: At, config: Fields) -> None:
-    """Require a key on each route, because fabric has no such setting of the API."""
-    for one in _list_routes(config):
-        if not one.has("apiKey"):
-            one.put_flag("apiKey", value=True)
-    context.ledger.change(at, "each route requires a key", "apiKey: true")
+def _put_access(source: At, route: ApiRoute, target: EventTarget, *, main: str) -> None:
+    """Keep the access to a route as its own API requires it. fabric has one API, and no setting
+    that requires a key for all routes."""
+    trigger, http = route.trigger, target.http
+    own = source.get("Resources", route.api, "Properties", "Auth") if route.api else At(None)
+    shared = source.get("Globals", "Api" if route.kind == REST else "HttpApi", "Auth")
+
+    def read(key: str) -> At:
+        return shared.get(key) if own.get(key).is_missing else own.get(key)
+
+    if target.has_rest_api and not trigger.has("apiKey") and is_true(read("ApiKeyRequired")):
+        trigger.put_flag("apiKey", value=True)
+    elif trigger.get("apiKey") is False:
+        trigger.remove("apiKey")
+    is_of_main = route.api == main and (route.kind == REST) == target.has_rest_api
+    if is_of_main or not http.has("defaultAuthorizer") or trigger.has("authorizer"):
+        return
+    name = normalize_name(read("DefaultAuthorizer").text)
+    if not name:
+        trigger.put("authorizer", "none")
+    elif name != http.get("defaultAuthorizer") and http.child("authorizers").has(name):
+        trigger.put("authorizer", name)
 
 
 def _list_routes(config: Fields) -> Iterator[Fields]:
@@ -224,9 +243,14 @@ _DOMAIN_RULES: Rules = {
 
 
 def _put_base_path(context: Context, at: At, domain: Fields) -> None:
-    texts = [text.strip("/") for text in context.read_texts(at)]
-    context.put(at, domain, "basePath", next((one for one in texts if one), ""))
-    context.ledger.carry(at)
+    """Put the first path. A domain has one in fabric, and none is the default."""
+    pairs = [(one, text) for one in at.list_items() for text in context.read_texts(one)]
+    for one, text in pairs[:1]:
+        context.put(one, domain, "basePath", text.strip("/"))
+        context.ledger.carry(one)
+    for one, text in pairs[1:]:
+        reason = f"a domain has one base path in fabric, so `{text}` is missing"
+        context.ledger.lose(one, reason, "map the path to the API in a stack of the service")
 
 
 _API_RULES: Rules = {

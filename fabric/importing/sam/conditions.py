@@ -22,6 +22,7 @@ from fabric.config.yaml.nodes import (
     find_child,
 )
 from fabric.config.yaml.reader import read
+from fabric.importing.intrinsics import SSM_VALUE
 from fabric.importing.sam.config import DeploySettings
 from fabric.importing.source import At, Ledger
 
@@ -110,7 +111,12 @@ class _Conditions:
         defaults = {one.key: find_child(one.value, "Default") for one in rows}
         texts = {name: one.text for name, one in defaults.items() if isinstance(one, Scalar)}
         self.parameters = frozenset(defaults)
-        self.stages = {stage: {**texts, **given} for stage, given in stages.items()}
+        # Only CloudFormation knows the value if the text is the name of another parameter.
+        named = {one.key for one in rows if At(one.value).get("Type").text.startswith(SSM_VALUE)}
+        self.stages = {
+            stage: {name: text for name, text in {**texts, **given}.items() if name not in named}
+            for stage, given in stages.items()
+        }
         # By name and stage. An open condition is not known.
         self._known: dict[tuple[str, str], bool | None] = {}
 

@@ -9,7 +9,7 @@ from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_credential, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
-from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.intrinsics import SSM_VALUE, LogicalNames
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam.api import convert_apis
 from fabric.importing.sam.conditions import resolve_conditions
@@ -36,7 +36,6 @@ _SAM = "AWS::Serverless::"
 _FUNCTION, _LAYER = f"{_SAM}Function", f"{_SAM}LayerVersion"
 _MACHINE, _TABLE = f"{_SAM}StateMachine", f"{_SAM}SimpleTable"
 _LISTS = ("CommaDelimitedList", "List<")
-_SSM = "AWS::SSM::Parameter::Value<"
 _HEAD = ("AWSTemplateFormatVersion", "Transform", "Description", "Metadata")
 _OF_CLOUDFORMATION = (
     *("Description", "DependsOn", "Metadata", "DeletionPolicy"),
@@ -110,11 +109,12 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         conditions=frozenset(one.key for one in source.get("Conditions").list_entries()),
     )
     for one in source.get("Parameters").list_entries():
-        if one.get("Default").text and not one.get("Type").text.startswith(_SSM):
+        if one.get("Default").text and not one.get("Type").text.startswith(SSM_VALUE):
             names.defaults[one.key] = one.get("Default").text
         if one.get("Type").text.startswith(_LISTS) and one.get("Default").text:
             items = one.get("Default").text.split(",")
             names.lists[one.key] = [item.strip() for item in items]
+    names.named.update(name for name, text in names.parameters.items() if text.startswith("${ssm:"))
     documents = find_documents(source)
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():
@@ -151,7 +151,7 @@ def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> Non
 
 def _get_parameter_text(at: At) -> str:
     kind, default = at.get("Type").text, at.get("Default").text
-    if kind.startswith(_SSM) and default:
+    if kind.startswith(SSM_VALUE) and default:
         return f"${{ssm:{default}}}"
     return f"${{{'secret' if is_secret_parameter(at) else 'param'}:{at.key}}}"
 
@@ -317,6 +317,11 @@ class _Conversion:
         if not text:
             reason = f"samconfig.toml sets `{name}` for `{stage}`, which the template does not have"
             self._ledger.remark(At(EMPTY, (CONFIG_FILE, stage, name), 1, 1), reason)
+        elif text.startswith("${ssm:"):
+            if value != self._source.get("Parameters", name, "Default").text:
+                reason = f"samconfig.toml sets `{name}` for `{stage}`; the default is used"
+                at = At(EMPTY, (CONFIG_FILE, stage, name), 1, 1)
+                self._ledger.remark(at, reason, text)
         elif text.startswith("${secret:"):
             reason = f"samconfig.toml sets `{name}` for `{stage}`; secrets are not copied"
             at = At(EMPTY, (CONFIG_FILE, stage, name), 1, 1)

@@ -16,7 +16,7 @@ from fabric.importing.event_rules import (
     ConvertEvent,
     build_source_event,
 )
-from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, put_seconds
+from fabric.importing.event_target import DEFAULT_ROUTES, ApiRoute, EventTarget, put_seconds
 from fabric.importing.rules import (
     Rules,
     apply_rules,
@@ -24,14 +24,15 @@ from fabric.importing.rules import (
     carry,
     copy_as,
     drop_because,
+    flag_as,
     is_true,
     lose_because,
     number_as,
     put_enabled,
     share,
     texts_as,
-    true_as,
 )
+from fabric.importing.sam.documents import HTTP, REST
 from fabric.importing.serverless.events import ACCESS_TYPES, convert_storage_event
 from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json
@@ -69,18 +70,20 @@ def _is_in_document(context: Context, at: At, reference: At, target: EventTarget
 
 
 def _convert_api(context: Context, at: At, target: EventTarget) -> None:
-    if not _is_in_document(context, at, at.get("RestApiId"), target):
+    api = at.get("RestApiId")
+    if not _is_in_document(context, at, api, target):
         target.is_rest = True
-        _convert_route(context, at, target)
+        _convert_route(context, at, target, (REST, api.get("Ref").text or api.text))
 
 
 def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
-    if not _is_in_document(context, at, at.get("ApiId"), target):
+    api = at.get("ApiId")
+    if not _is_in_document(context, at, api, target):
         target.is_http = True
-        _convert_route(context, at, target)
+        _convert_route(context, at, target, (HTTP, api.get("Ref").text or api.text))
 
 
-def _convert_route(context: Context, at: At, target: EventTarget) -> None:
+def _convert_route(context: Context, at: At, target: EventTarget, api: tuple[str, str]) -> None:
     """Convert a route. An HTTP API without a path has a default route."""
     method, path = context.read_text(at.get("Method")), context.read_text(at.get("Path"))
     is_default = path in DEFAULT_ROUTES
@@ -91,6 +94,7 @@ def _convert_route(context: Context, at: At, target: EventTarget) -> None:
     )
     if trigger is None:
         return
+    target.routes.append(ApiRoute(trigger, *api))
     version = at.get("PayloadFormatVersion")
     if not version.is_missing:
         target.payloads.add(version.text)
@@ -146,7 +150,7 @@ _ROUTE_RULES: Rules = {
 _AUTHORIZATION_RULES: Rules = {
     "Authorizer": _put_authorizer,
     "AuthorizationScopes": texts_as("scopes"),
-    "ApiKeyRequired": true_as("apiKey"),
+    "ApiKeyRequired": flag_as("apiKey"),
     **share(("InvokeRole", "ResourcePolicy", "OverrideApiAuth"), _OTHER_AUTHORIZATION),
 }
 

@@ -30,6 +30,7 @@ from fabric.importing.rules import (
     copy_as,
     drop_because,
     inside,
+    is_function,
     lose_because,
     lower_as,
     number_as,
@@ -40,6 +41,7 @@ from fabric.importing.source import At
 
 _SUFFIXES = {"nodejs": "js", "python": "py", "ruby": "rb"}
 _FAMILY = re.compile(r"[a-z]*")
+_CONDITIONAL = "the variables depend on a condition without a known value"
 _ELSEWHERE = "images that are built elsewhere are not supported"
 _UNPACK = 'for one in {0}/*.jar; do python3 -m zipfile -e "$one" "$FABRIC_OUT_DIR"; done'
 
@@ -317,6 +319,9 @@ _BUILDS: dict[str, PutCode] = {
 
 
 def _put_environment(context: Context, at: At, fields: Fields) -> None:
+    if is_function(at) or is_function(at.get("Variables")):
+        context.ledger.lose(at, _CONDITIONAL, "set `env` with `stages` in fabric.yml")
+        return
     context.copy_environment(at.get("Variables"), fields, "env")
     context.ledger.carry(at)
 

@@ -112,6 +112,11 @@ def _put_api_keys(context: Context, at: At, http: Fields) -> None:
     """Put the names of API keys. Their values are secrets, and are not copied."""
     names = []
     for one in _list_api_keys(context, at):
+        if one.get("enabled").text == "false":
+            context.ledger.lose(
+                one, "fabric has no disabled API keys", "create the key when needed"
+            )
+            continue
         name = one.get("name") if one.is_map else one
         names.append(context.read_text(name))
         context.ledger.carry(name)
@@ -133,15 +138,21 @@ def _list_api_keys(context: Context, at: At) -> Iterator[At]:
         for entry in one.list_entries()
         if entry.is_list and one.get("name").is_missing
     ]
-    for one in plans if len(plans) > 1 else ():
+    has_others = not all(map(_is_plan, at.list_items()))
+    for one in plans if len(plans) > 1 or has_others else ():
         reason = "fabric has one usage plan, which all API keys share"
         context.ledger.remark(one, reason, "http.apiKeys")
     for one in at.list_items():
-        if one.is_map and one.get("name").is_missing and one.get("value").is_missing:
+        if _is_plan(one):
             for plan in one.list_entries():
                 yield from plan.list_items()
         else:
             yield one
+
+
+def _is_plan(one: At) -> bool:
+    """Return whether an item lists the keys of a usage plan."""
+    return one.is_map and one.get("name").is_missing and one.get("value").is_missing
 
 
 def _put_usage_plan(context: Context, at: At, http: Fields) -> None:

@@ -28,6 +28,7 @@ from fabric.importing.serverless.other_providers import (
     AZURE,
     GOOGLE,
     convert_azure_events,
+    convert_google_events,
     put_google_entry,
 )
 from fabric.importing.serverless.plugins import convert_plugins, convert_state_machines
@@ -56,7 +57,6 @@ _ROOT_DROPPED = {
     "useDotenv": "fabric reads .env itself",
 }
 _PROVIDER_DROPPED = {
-    **share(("stackName", "stackPolicy", "stackParameters"), _OLD_TOOL),
     **share(("rollbackConfiguration", "disableRollback"), _OLD_TOOL),
     **share(("deploymentMethod", "deploymentPrefix", "profile", "versionFunctions"), _OLD_TOOL),
     **share(("lambdaHashingVersion", "apiName", "eventBridge", "credentials"), _OLD_TOOL),
@@ -179,7 +179,8 @@ class _Conversion:
         self._convert_functions()
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
         convert_state_machines(self._context, self._source, self._config, self._target)
-        convert_api(self._context, self._source, self._config, self._target)
+        if _PROVIDERS[self._provider] == "cloud1-lambda":
+            convert_api(self._context, self._source, self._config, self._target)
         self._config.child("extensions").put("cloud1-lambda", self._extension)
         stacks = build_stacks(self._context, self._source, self._target, self._config)
         self._convert_stack_settings([one.phase for one in stacks])
@@ -233,8 +234,19 @@ class _Conversion:
                 self._put_hidden_defaults(at)
             self._convert_roles(at)
             self._put_bucket(at.get("deploymentBucket"))
+        self._note_old_settings(at)
+
+    def _note_old_settings(self, at: At) -> None:
+        """Note the settings of the provider for the old tool and its stack."""
         for key, reason in _PROVIDER_DROPPED.items():
             self._ledger.drop(at.get(key), reason)
+        if not at.get("stackName").is_missing:
+            own = f"{self._context.names.service}-<stage>"
+            reason = "the stacks of fabric have other names, also in `AWS::StackName`"
+            self._ledger.change(at.get("stackName"), reason, own)
+        for key, own in (("stackPolicy", "policy"), ("stackParameters", "parameters")):
+            hint = f"set `{own}` of the stack in fabric.yml"
+            self._ledger.lose(at.get(key), "the old stack had this setting", hint)
 
     def _put_service_runtime(self, at: At, target: Fields) -> None:
         """Put the runtime of the service, or of its first function."""
@@ -353,6 +365,10 @@ class _Conversion:
     def _convert_events(self, at: At) -> None:
         if self._provider == AZURE:
             convert_azure_events(self._context, at, self._target)
+        elif self._provider == GOOGLE:
+            others = convert_google_events(self._context, at.get("events"), self._target)
+            for one in others:
+                convert_events(self._context, one, self._target)
         else:
             convert_events(self._context, at.get("events"), self._target)
 

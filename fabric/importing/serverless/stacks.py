@@ -136,6 +136,7 @@ def put_stacks(
         if one is not None
     ]
     _note_lost_outputs(context, made)
+    _note_conditional_outputs(context, made)
     _note_outputs(
         context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
     )
@@ -168,6 +169,16 @@ def _note_lost_outputs(context: Context, made: Iterable[StackDraft]) -> None:
             context.requests.lost.add(name)
             for at in users:
                 context.ledger.lose(at, f"it uses `{name}`, which the stack does not have")
+
+
+def _note_conditional_outputs(context: Context, made: Iterable[StackDraft]) -> None:
+    """Report the values that use an output which the stack has only under a condition."""
+    roots = [At(one.root) for one in made if one.phase == "before"]
+    for output in (one for root in roots for one in root.get("Outputs").list_entries()):
+        condition = output.get("Condition").text
+        for at in context.requests.users.get(output.key, ()) if condition else ():
+            reason = f"the stack has `{output.key}` only if `{condition}` is true"
+            context.ledger.remark(at, reason, "set the value of other stages in `stages`")
 
 
 def _list_output_names(root: Mapping) -> Iterable[str]:

@@ -260,9 +260,11 @@ def test_config_that_is_not_a_regular_file_is_reported(tmp_path: Path) -> None:
     assert error["message"] == "/dev/null is not a regular file"
 
 
-def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("provider", ["aws", "google", "azure"])
+def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path, provider: str) -> None:
     made = project(tmp_path)
-    made.write({"serverless.yml": "service: a\nprovider:\n  name: aws\n  runtime: nodejs22.x\n"})
+    text = f"service: a\nprovider:\n  name: {provider}\n  runtime: nodejs22.x\n"
+    made.write({"serverless.yml": text})
     error = made.json("plan", "-c", "serverless.yml").error
     assert error["code"] == "config/looks-like-serverless"
     assert error["hint"] == "run: fabric import serverless.yml"

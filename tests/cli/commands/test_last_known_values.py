@@ -88,6 +88,15 @@ def test_a_refused_call_has_no_stored_value(tmp_path: Path, aws: AwsValues) -> N
     assert made.json("plan", env=env).error["code"] == "credentials/refused"
 
 
+def test_values_of_another_profile_are_not_used(tmp_path: Path, aws: AwsValues) -> None:
+    made, env = deployed(tmp_path, aws)
+    first, second = ({**env, "CLOUD1_ACCESS_KEY_ID": f"AKIA{one * 16}"} for one in "AB")
+    assert made.json("plan", env=first).code == 0
+    aws.refusal = "ExpiredTokenException"
+    assert made.json("plan", env=first).code == 0
+    assert made.json("plan", env=second).error["code"] == "credentials/refused"
+
+
 def test_values_of_another_stage_are_not_used(tmp_path: Path, aws: AwsValues) -> None:
     made, env = deployed(tmp_path, aws)
     aws.refusal = "ExpiredTokenException"

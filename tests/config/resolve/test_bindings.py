@@ -50,6 +50,8 @@ def test_a_binding_is_filled(written: str, env: dict[str, str], value: str) -> N
         ("${secret:K,d}", "config/bad-binding"),
         ("${secret:K}", "config/unset-secret"),
         ("${evn:X}", "config/unknown-binding"),
+        ("${ssm(us-east-1):/a}", "config/bad-binding"),
+        ("${secretsmanager(us-east-1):a}", "config/bad-binding"),
         ("${env:A," * 10 + "}" * 10, "config/binding-depth"),
         pytest.param("${stage}" * 60_000, "config/binding-limit", id="too-many"),
     ],

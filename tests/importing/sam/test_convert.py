@@ -606,3 +606,145 @@ def test_an_arn_with_a_version_is_not_that_of_the_alias(value: str) -> None:
     text = done.function["env"]["NEXT"]
     plain = "arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}:"
     assert text.startswith(plain)
+
+
+@pytest.mark.parametrize("value", ["FUNC", "{Variables: FUNC}"])
+def test_variables_behind_a_condition_are_reported(value: str) -> None:
+    conditional = "!If [P, {Variables: {A: p}}, {Variables: {A: d}}]"
+    setting = f"Environment: {value.replace('FUNC', conditional)}"
+    done = function(setting, "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n")
+    assert "env" not in done.function
+    reason = "the variables depend on a condition without a known value"
+    assert done.reasons() == [f"Resources.Api.Properties.Environment: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "kept", "lost"),
+    [
+        ("[v1, v2]", "v1", ["v2"]),
+        ("[/v1/]", "v1", []),
+        ("v1", "v1", []),
+        ("['/', v1, v2]", None, ["v1", "v2"]),
+    ],
+)
+def test_a_domain_has_one_base_path(paths: str, kept: str | None, lost: list[str]) -> None:
+    text = f"""\
+        Web:
+          Type: AWS::Serverless::HttpApi
+          Properties: {{Domain: {{DomainName: a.example.com, CertificateArn: c, BasePath: {paths}}}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"]["domain"].get("basePath") == kept
+    named = [one for one in done.reasons() if "BasePath" in one]
+    assert [one.split("`")[1] for one in named] == lost
+
+
+def test_a_route_without_a_key_stays_open() -> None:
+    text = """\
+        Web:
+          Type: AWS::Serverless::Api
+          Properties: {StageName: prod, Auth: {ApiKeyRequired: true}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Events:
+              A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}
+              B: {Type: Api, Properties: {Path: /b, Method: get, RestApiId: !Ref Web, Auth: {ApiKeyRequired: false}}}
+              C: {Type: Api, Properties: {Path: /c, Method: get}}
+        """
+    done = from_sam(template(text), SOURCE)
+    shared = from_sam(template(text, "Globals: {Api: {Auth: {ApiKeyRequired: true}}}\n"), SOURCE)
+    a, b = ({"type": "http", "route": f"GET:/{one}"} for one in "ab")
+    assert done.function["triggers"] == [
+        {**a, "apiKey": True},
+        b,
+        {"type": "http", "route": "GET:/c"},
+    ]
+    assert shared.function["triggers"] == [
+        {**a, "apiKey": True},
+        b,
+        {"type": "http", "route": "GET:/c", "apiKey": True},
+    ]
+
+
+def test_routes_of_another_api_keep_their_authorizer() -> None:
+    text = """\
+        One:
+          Type: AWS::Serverless::HttpApi
+          Properties:
+            Auth: {DefaultAuthorizer: J, Authorizers: {J: {JwtConfiguration: {issuer: x, audience: [a]}}, K: {JwtConfiguration: {issuer: y, audience: [a]}}}}
+        Two:
+          Type: AWS::Serverless::HttpApi
+        Three:
+          Type: AWS::Serverless::HttpApi
+          Properties: {Auth: {DefaultAuthorizer: K}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Events:
+              A: {Type: HttpApi, Properties: {Path: /a, Method: get, ApiId: !Ref One}}
+              B: {Type: HttpApi, Properties: {Path: /b, Method: get, ApiId: !Ref Two}}
+              C: {Type: HttpApi, Properties: {Path: /c, Method: get, ApiId: !Ref Three}}
+              D: {Type: HttpApi, Properties: {Path: /d, Method: get}}
+              E: {Type: HttpApi, Properties: {Path: /e, Method: get, ApiId: !Ref Two, Auth: {Authorizer: K}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"]["defaultAuthorizer"] == "J"
+    found = {one["route"]: one.get("authorizer") for one in done.function["triggers"]}
+    assert found == {
+        "GET:/a": None,
+        "GET:/b": "none",
+        "GET:/c": "K",
+        "GET:/d": "none",
+        "GET:/e": "K",
+    }
+
+
+def test_a_stack_gets_the_name_of_a_parameter_of_ssm() -> None:
+    rest = """\
+Parameters:
+  ApiToken: {Type: 'AWS::SSM::Parameter::Value<String>', Default: /a/token}
+  Ami: {Type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>', Default: /aws/ami}
+Conditions: {HasToken: !Not [!Equals [!Ref ApiToken, '']]}
+"""
+    text = """\
+        Box: {Type: AWS::EC2::Instance, Properties: {ImageId: !Ref Ami, UserData: !Sub '${ApiToken}'}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            Handler: api.handler
+            CodeUri: src
+            Runtime: nodejs22.x
+            Environment: {Variables: {TEXT: !Ref ApiToken, CHOICE: !If [HasToken, a, b]}}
+        """
+    stages = "version = 0.1\n[prod.deploy.parameters]\nparameter_overrides = 'Ami=/other'\n"
+    done = from_sam(template(text, rest), {**SOURCE, "samconfig.toml": stages})
+    assert done.function["env"]["TEXT"] == "${ssm:/a/token}"
+    assert done.function["env"]["CHOICE"].startswith("${stack:")
+    assert done.extension["stack"]["before"] == {"template": "resources.yml"}
+    made = done.stacks["before"]
+    assert made["Parameters"]["ApiToken"]["Default"] == "/a/token"
+    assert made["Parameters"]["Ami"]["Default"] == "/aws/ami"
+    [output] = made["Outputs"].values()
+    assert output == {"Value": {"Fn::If": ["HasToken", "a", "b"]}}
+    [reason] = [one for one in done.reasons(Fate.CHANGED) if "`Ami`" in one]
+    assert reason.endswith("samconfig.toml sets `Ami` for `prod`; the default is used")
+
+
+def test_constants_of_bundles_can_be_a_list() -> None:
+    properties = "{Define: ['X=1', 'Y=a=b', API_TOKEN=s3cret-s3cret, Z]}"
+    done = function(
+        metadata=f"  Metadata: {{BuildMethod: esbuild, BuildProperties: {properties}}}\n"
+    )
+    assert done.function["build"] == {"define": {"X": "1", "Y": "a=b"}}
+    path = "Resources.Api.Metadata.BuildProperties.define"
+    assert done.reasons() == [
+        f"{path}.2: a credential in a bundle is public",
+        f"{path}.3: the constant has no value",
+    ]

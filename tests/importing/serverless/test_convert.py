@@ -511,3 +511,22 @@ functions:
     )
     http = done.extension["http"]
     assert (http["apiKeys"], http["usagePlan"]["quota"]["period"]) == (["one"], "day")
+
+
+def test_settings_of_the_old_stack_are_named() -> None:
+    policy = "stackPolicy: [{Effect: Deny, Action: 'Update:*', Principal: '*', Resource: '*'}]"
+    done = convert(provider=f"stackName: mine\n{policy}")
+    [changed] = [one for one in done.settled.select(Fate.CHANGED) if one.path[-1] == "stackName"]
+    assert "`AWS::StackName`" in changed.reason
+    assert done.reasons() == ["provider.stackPolicy: the old stack had this setting"]
+
+
+def test_keys_beside_a_usage_plan_share_it_and_disabled_keys_do_not_exist() -> None:
+    keys = "[plain, {name: off, enabled: false}, free: [one]]"
+    plan = "[free: {quota: {limit: 10, period: DAY}}]"
+    route = "api: {handler: src/api.handler, events: [{http: GET /a}]}"
+    done = convert(route, f"apiGateway: {{apiKeys: {keys}, usagePlan: {plan}}}")
+    assert done.extension["http"]["apiKeys"] == ["plain", "one"]
+    assert any("fabric has no disabled API keys" in one for one in done.reasons())
+    changed = [one.reason for one in done.settled.select(Fate.CHANGED)]
+    assert "fabric has one usage plan, which all API keys share" in changed

@@ -38,7 +38,37 @@ def test_a_google_handler_is_an_export_of_the_main_file(
     assert done.function["entry"] == entry
     assert done.config["provider"]["runtime"] in ("python3.12", "nodejs22.x")
     assert done.reasons() == []
-    assert any("provider.project:" in one for one in done.reasons(Fate.CHANGED))
+    changes = done.reasons(Fate.CHANGED)
+    assert any("provider.project:" in one for one in changes)
+    assert not any("AWS" in one or "endpointType" in one for one in changes)
+    assert "extensions" not in done.config
+
+
+def test_events_of_google_become_triggers() -> None:
+    events = (
+        "- event: {eventType: providers/cloud.pubsub/eventTypes/topic.publish,"
+        " resource: projects/x/topics/t, failurePolicy: {retry: {}}}\n"
+        "      - event: {eventType: google.storage.object.finalize, resource: projects/_/buckets/b}\n"
+        "      - event: {eventType: google.firestore.write, resource: projects/x/databases/d}\n"
+    )
+    text = GOOGLE.replace("RUNTIME", "nodejs20").replace(
+        "{handler: hello, events: [http: path]}",
+        f"\n    handler: hello\n    events:\n      {events}",
+    )
+    done = from_serverless(text, {"index.js": ""})
+    assert done.function["triggers"] == [
+        {"type": "pubsub", "topic": "t"},
+        {
+            "type": "storage",
+            "bucket": "b",
+            "events": ["objstore1:ObjectCreated:*"],
+            "existingBucket": True,
+        },
+    ]
+    assert done.reasons() == [
+        "functions.first.events.0.event.failurePolicy: the event has no such setting in fabric",
+        "functions.first.events.2.event: events of type `google.firestore.write` of Google Cloud are not supported",
+    ]
 
 
 def test_azure_events_are_routes_of_their_functions() -> None:
