@@ -23,7 +23,7 @@ _OFF = frozenset({"Disabled", "Disabling"})
 
 
 def find_missing_mappings(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
-    """Yield the mappings that were deleted or disabled manually. All are read with one list."""
+    """Yield the mappings that were deleted or disabled manually. One list contains all mappings."""
     texts = read_kept_state(address).texts
     functions = address.previous.functions if address.previous else ()
     expected = [
@@ -49,5 +49,5 @@ def _identify(mapping: Mapping[str, Any]) -> tuple[str, Wire]:
 
 
 def _has_disabled_trigger(one: FunctionRecord) -> bool:
-    """Return whether the config disables a trigger: state does not contain which mapping is its."""
+    """Return whether the config disables a trigger of the function."""
     return any(json.loads(text).get("enabled") is False for text in one.triggers)
