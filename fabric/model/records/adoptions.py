@@ -50,7 +50,7 @@ def find_unfinished_adoption(record: Record | None) -> Problem | None:
 
 
 def format_adoption_hint(record: Record) -> str:
-    """Format how to end an adoption. After a deploy it cannot be undone."""
+    """Format the commands for an unfinished adoption. A deploy excludes the undo."""
     finish = "run: fabric adopt, to finish it"
     if record.pending or can_release_adoption(record):
         return f"{finish}, or fabric adopt --release, to undo it"

@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from fabric.providers.cloud1.core.versions import (
     OwnSettings,
     find_active_version,
 )
+from fabric.providers.cloud1.events.missing_mappings import find_missing_mappings
 from fabric.providers.cloud1.functions.functions import deploy_function, find_function
 from fabric.providers.cloud1.functions.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.functions.roles import find_kept_path
@@ -90,6 +91,11 @@ _ENDPOINTS = ("CLOUD1_API_BASE_URL", "AWS_ENDPOINT_URL")
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 
 
+def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
+    yield from find_missing_apis(work, address)
+    yield from find_missing_mappings(work, address)
+
+
 def _fetch_identity(work: Cloud1Work) -> str:
     who = work.clients.of("sts").get_caller_identity()["Arn"]
     with ignore_codes(GONE):
@@ -139,7 +145,7 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         delete_service=delete_service,
         find_active=find_active_version,
         find_by_mark=find_function,
-        find_missing=find_missing_apis,
+        find_missing=_find_missing,
         fetch_identity=_fetch_identity,
         convert_errors=convert_client_errors,
     )
