@@ -78,17 +78,17 @@ def _convert_api(context: Context, at: At, target: EventTarget) -> None:
     api = at.get("RestApiId")
     if not _is_in_document(context, at, api, target):
         target.is_rest = True
-        _convert_route(context, at, target, (REST, api.get("Ref").text or api.text))
+        _convert_route(context, at, target, REST)
 
 
 def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
     api = at.get("ApiId")
     if not _is_in_document(context, at, api, target):
         target.is_http = True
-        _convert_route(context, at, target, (HTTP, api.get("Ref").text or api.text))
+        _convert_route(context, at, target, HTTP)
 
 
-def _convert_route(context: Context, at: At, target: EventTarget, api: tuple[str, str]) -> None:
+def _convert_route(context: Context, at: At, target: EventTarget, kind: str) -> None:
     """Convert a route. An HTTP API without a path has a default route."""
     method, path = context.read_text(at.get("Method")), context.read_text(at.get("Path"))
     is_default = path in DEFAULT_ROUTES
@@ -99,7 +99,8 @@ def _convert_route(context: Context, at: At, target: EventTarget, api: tuple[str
     )
     if trigger is None:
         return
-    target.routes.append(ApiRoute(trigger, *api))
+    api = at.get("RestApiId" if kind == REST else "ApiId")
+    target.routes.append(ApiRoute(trigger, kind, api.get("Ref").text or api.text))
     version = at.get("PayloadFormatVersion")
     if not version.is_missing:
         target.payloads.add(version.text)
