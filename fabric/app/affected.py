@@ -266,7 +266,11 @@ def _build_service(project: Project, number: int, memory: Sequence[Sequence[Trac
         manifests=_NODE_FILES if _has_node(unit) else frozenset(),
         remembered=all(memory),
     )
-    return _Service(territory, listings - read)
+    # A project of a local package also decides how it is packed.
+    folders = tuple(f"{_make_absolute(name, project.workspace)}/" for name in local)
+    return _Service(
+        territory, frozenset(one for one in listings - read if not one.startswith(folders))
+    )
 
 
 def _has_node(unit: ServiceUnit) -> bool:
