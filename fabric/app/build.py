@@ -48,7 +48,7 @@ def build(
     command_line: CommandLine | None = None,
 ) -> Report:
     """Build from the state of the last run if it is sound, otherwise from the files."""
-    # References are values of deploys in nearly all configs: a build needs no AWS for them.
+    # Nearly all references are in settings of deploys, so a build can run without AWS.
     request = replace(request, where=request.where.with_last_known())
     # The answer of a shard is not stored: an identical command can have another share.
     local = start_command(request, settings, None if request.shard else command_line)

@@ -77,7 +77,7 @@ def _list_candidates(one: FunctionRecord, known: KnownValues, name: str) -> Iter
     if known.has_versions:
         today = (text for key, text in known.today.reveal() if key == name)
         yield from (with_versions(text, one.settings) for text in today)
-    # An address of an upstream is no value of then: it is given anew.
+    # The deploy fills addresses of upstreams again.
     yield format_placeholder(name)
 
 

@@ -262,7 +262,10 @@ def _unqualify(text: str) -> str:
 
 
 _QUALIFIED = re.compile(r"\$\{function:(?P<name>[\w-]+)\.arn\}(?=[:*])")
-_FUNCTION_ARN = r"arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:\g<name>.name}"
+_FUNCTION_ARN = (
+    r"arn:${aws:partition}:lambda:${aws:region}:${aws:accountId}:function:"
+    r"${function:\g<name>.name}"
+)
 
 
 def _is_list(node: Node) -> bool:

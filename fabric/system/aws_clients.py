@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, OfflineError, Problem
 from fabric.system.cloud1_account import (
     REFUSED,
@@ -15,7 +16,9 @@ from fabric.system.cloud1_account import (
     read_error_code,
     resolve_cloud1_account,
 )
+from fabric.system.optional_packages import require_packages
 
+BOTO = PackageNeed("references to AWS require", Extra.CLOUD, "config/not-installed")
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
 _PATIENT = Trying("standard", 4, 8, 10.0)
 _MAX_PARALLEL = 8
@@ -37,7 +40,8 @@ class AwsClients:
         if key not in self._clients:
             account = replace(self._account, region=region or self._account.region)
             if region not in self._sessions:
-                self._sessions[region] = open_boto_session(account)
+                with require_packages(BOTO):
+                    self._sessions[region] = open_boto_session(account)
             session = self._sessions[region]
             self._clients[key] = open_boto_client(session, service, account, _PATIENT)
         return self._clients[key]

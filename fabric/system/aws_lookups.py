@@ -24,12 +24,14 @@ from fabric.model.lookups import (
 from fabric.model.problems import FabricError, OfflineError
 from fabric.model.secrets.secret import Secret
 from fabric.system.aws_clients import (
+    BOTO,
     AwsClients,
     convert_call_error,
     run_parallel,
 )
 from fabric.system.aws_secrets import describe_parameter, describe_secret
 from fabric.system.cloud1_account import read_error_code
+from fabric.system.optional_packages import require_packages
 
 # The maximum number of names in one call.
 _BATCH = 10
@@ -88,7 +90,8 @@ class AwsLookups:
 
     def _fetch(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read a value, and with a parameter all others."""
-        from botocore.exceptions import BotoCoreError, ClientError
+        with require_packages(BOTO):
+            from botocore.exceptions import BotoCoreError, ClientError
 
         if self._missing:
             raise self._missing

@@ -166,7 +166,9 @@ def test_an_alias_counts_as_its_function_and_is_always_live() -> None:
         "Old: {Type: 'AWS::Lambda::Permission', Properties: {FunctionName: !Ref ApiAliasprod}}\n"
     )
     done = from_sam(template(text, "Outputs: {A: {Value: !Ref Api.Alias}}\n"), SOURCE)
-    plain = "arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}"
+    plain = (
+        "arn:${aws:partition}:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}"
+    )
     env = f"${{function:Api.arn}} ${{function:Api.name}}:live {plain}:product"
     assert done.function["env"] == {"X": env}
     assert "Hook" in resources(done, "after")

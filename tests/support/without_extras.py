@@ -78,6 +78,8 @@ def attempts() -> Iterator[tuple[str, Attempt]]:
         "executor dask",
         Attempt(executor, env={**CACHE, "FABRIC_REMOTE_CACHE_URL": "https://c.example/a"}),
     )
+    more = "env: {A: '${aws:accountId}', B: '${secretsmanager:b}'}\n"
+    yield "reference", Attempt(("plan",), more=more, env=real(PROVIDERS[0]))
     yield "sealed", Attempt(("deploy",), env={"FABRIC_STATE_KEY": KEY})
     yield "otel", Attempt(("build", "--otlp", "http://127.0.0.1:1"))
     yield "daemon", Attempt(("config-api",))

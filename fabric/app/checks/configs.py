@@ -131,15 +131,16 @@ def find_stand_ins(scope: DeployScope) -> Iterator[Problem]:
     """Find settings of real deploys with a value that an import wrote for a missing one."""
     for ref in sorted(scope.placements):
         config = scope.work.config(ref)
-        if config is None or scope.placements[ref].mode == Mode.SIMULATED:
+        is_simulated = scope.placements[ref].mode == Mode.SIMULATED
+        if config is None or is_simulated or STAND_IN not in config.document.resolved:
             continue
         settings = json.loads(config.document.resolved)
         # They count where they are used: `--param` replaces them there.
         settings.pop("params", None)
         for path, value in _list_texts(settings):
             if STAND_IN in value:
-                message = f"`{path}` has no value yet, only `{value}`"
-                hint = "set its parameter in `params`, or with --param: the import found no value"
+                message = f"`{path}` contains `{value}`, which `fabric import` wrote"
+                hint = "set the parameter in `params`, or pass it with --param"
                 where = Place(config.document.file)
                 yield Problem("config/stand-in", message, hint, where).of(ref.service)
 

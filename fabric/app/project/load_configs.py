@@ -178,7 +178,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
     managers = ManagedSecrets(env, settings.env, reads=reads)
     lookups = _open_lookups(place, text, settings.env) if reads else None
-    stored = _open_last_known(place, name, asked, settings)
+    stored = _open_last_known(place, name, asked, settings) if lookups else None
     config = load_config(
         ConfigText(
             file=file,
@@ -207,7 +207,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
         files=frozenset(map(str, files.looked_at)),
         asked_managers=managers.were_asked or bool(lookups and lookups.were_asked),
     )
-    if lookups is not None:
+    if lookups is not None and stored is not None:
         warnings |= dict.fromkeys(stored.list_warnings(file))
         stored.save(ReadReference(*one) for one in lookups.list_read())
     if reads and lookups is None:
@@ -227,11 +227,12 @@ def _open_last_known(
 
 
 def _choose_reader(
-    lookups: "AwsLookups | None", stored: LastKnown, asked: ConfigRequest
+    lookups: "AwsLookups | None", stored: LastKnown | None, asked: ConfigRequest
 ) -> ReadLookup | None:
-    if lookups is None or not asked.takes_last_known or asked.given is not None:
-        return lookups.read if lookups else None
-    return partial(stored.read, lookups)
+    if lookups is None or stored is None:
+        return None
+    is_stored_used = asked.takes_last_known and asked.given is None
+    return partial(stored.read, lookups) if is_stored_used else lookups.read
 
 
 def _open_lookups(place: EnvPlace, text: bytes, process: Mapping[str, str]) -> "AwsLookups | None":

@@ -153,7 +153,7 @@ class RemoteResults(Struct, frozen=True):
 NOTHING = RemoteResults()
 
 
-# What was not run for longest is forgotten first.
+# The tasks that did not run for the longest time are dropped first.
 _KEPT_DURATIONS = 50_000
 
 

@@ -119,12 +119,10 @@ def _put_route_limits(context: Context, at: At, config: Fields) -> None:
     for item in filter(_is_of_route, at.list_items()):
         path = f"/{item.get('ResourcePath').text.replace('~1', '/').strip('/')}"
         method = item.get("HttpMethod").text.upper()
-        wanted = {f"{method}:{path}"}
+        is_any = method in ("*", "")
+        parts = ((one, str(one.get("route")).partition(":")) for one in _list_routes(config))
         found = [
-            one
-            for one in _list_routes(config)
-            if str(one.get("route")) in wanted
-            or (method in ("*", "") and str(one.get("route")).partition(":")[2] == path)
+            one for one, (own, _, at_path) in parts if at_path == path and (is_any or own == method)
         ]
         for one in found:
             put_throttle(context, item, one)
@@ -135,6 +133,7 @@ def _put_route_limits(context: Context, at: At, config: Fields) -> None:
 
 
 def _is_of_route(item: At) -> bool:
+    """Return whether an item of `MethodSettings` is about one path or method."""
     every = (item.get("ResourcePath").text, item.get("HttpMethod").text)
     return every[0] not in ("", "/*", "*") or every[1] not in ("", "*")
 

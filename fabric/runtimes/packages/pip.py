@@ -134,7 +134,7 @@ def parse_versions(asked: ChildResult) -> tuple[str, ...] | None:
     return tuple(found[1].split(", ")) if found else ()
 
 
-_REFUSED = re.compile(r"\b(?P<status>401 Unauthorized|403 Forbidden|40[13] Client Error)\b")
+_REFUSED = re.compile(r"\b(?:401 Unauthorized|403 Forbidden|40[13] Client Error)\b")
 _URL = re.compile(r"https?://[^\s)]+?(?=/?:?[\s)]|/?$)")
 
 

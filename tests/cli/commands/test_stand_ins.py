@@ -20,7 +20,7 @@ def test_a_parameter_without_a_value_stops_a_real_deploy(tmp_path: Path) -> None
     assert "config/stand-in" in [one["code"] for one in planned.result["warnings"]]
     done = made.json("deploy", env=tool.env())
     assert done.error["code"] == "config/stand-in"
-    assert "`env.T` has no value yet" in done.error["message"]
+    assert "`env.T` contains `arn:aws:sqs:us-east-1:000000000000:set-me`" in done.error["message"]
     assert tool.calls == []
     given = ("--param", "TABLE=arn:aws:sqs:us-east-1:123456789012:jobs")
     assert made.json("deploy", *given, env=tool.env()).code == 0

@@ -21,6 +21,7 @@ CODES = {
     "provider": "deploy/not-installed",
     "backend": "backend/not-installed",
     "executor": "usage/no-package",
+    "reference": "config/not-installed",
     "sealed": "state/not-installed",
     "daemon": "daemon/not-installed",
 }

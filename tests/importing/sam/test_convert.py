@@ -604,7 +604,9 @@ def test_limits_of_single_methods_belong_to_their_routes() -> None:
 def test_an_arn_with_a_version_is_not_that_of_the_alias(value: str) -> None:
     done = function(f"Environment: {{Variables: {{NEXT: {value}}}}}")
     text = done.function["env"]["NEXT"]
-    plain = "arn:aws:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}:"
+    plain = (
+        "arn:${aws:partition}:lambda:${aws:region}:${aws:accountId}:function:${function:Api.name}:"
+    )
     assert text.startswith(plain)
 
 
