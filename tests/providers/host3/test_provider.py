@@ -307,8 +307,9 @@ def test_python_functions_with_equal_modules_share_a_machine(site: Host3Site) ->
 
 
 def test_calls_stay_below_the_rate_of_each_action(site: Host3Site) -> None:
-    site.host3.app.rate = 40.0
-    site.env = {"HOST3_CALLS_PER_SECOND": "40"}
+    # A server that allows twice as much: on a busy machine, calls arrive closer than they are sent.
+    site.host3.app.rate = 10.0
+    site.env = {"HOST3_CALLS_PER_SECOND": "5"}
     site.up(replace(site.order("hello", HTTP), provisioned_concurrency=6))
     assert all(status != 429 for _, _, status in site.host3.calls())
     assert len(site.host3.open_machines) == 6

@@ -1,10 +1,12 @@
 """Servers as children: own session, loopback only, ready when they answer, ended with the tests."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +16,8 @@ from tests.support.bundler_cache import ENVIRONMENT
 
 _START_SECONDS = 60
 _STOP_SECONDS = 10
+_LOWEST, _HIGHEST, _DISTANCE = 12_000, 29_999, 8
+_PORTS = Path(tempfile.gettempdir(), f"fabric-tests-next-port-{os.getuid()}")
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,31 @@ def running(command: Command, is_ready: Callable[[], bool]) -> Iterator[None]:
 
 
 def free_port() -> int:
+    """The next port that nobody listens on, below the ports of outgoing connections. No other
+    process of the tests gets it, or one of the few above it: functions in one container use them.
+    """
+    with _PORTS.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        port = int(file.read() or _LOWEST)
+        while not _is_free(port):
+            port = _following(port)
+        file.truncate(0)
+        file.write(str(_following(port)))
+    return port
+
+
+def _following(port: int) -> int:
+    return port + _DISTANCE if port < _HIGHEST else _LOWEST
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def listens(port: int) -> bool:

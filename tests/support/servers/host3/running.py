@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from tests.support.servers.pulled_images import pull
 
 _MOST_WARM = 12
 _READY_SECONDS = 20.0
-_TAKEN = "in use"
 # Paths of the machine in commands and variables.
 _ROOTS = ("/fabric", "/tmp/fabric")  # noqa: S108 - the machine's own
 
@@ -41,7 +40,6 @@ class Child:
     process: subprocess.Popen[bytes]
     port: int
     folder: Path
-    start: Callable[[int], subprocess.Popen[bytes]]
 
     @property
     def exit_code(self) -> int | None:
@@ -63,16 +61,6 @@ class Child:
 
     def await_ready(self, path: str) -> bool:
         """Whether its check passed, and not its end came first."""
-        if self._answers(path):
-            return True
-        if self.exit_code is None or _TAKEN not in self.log.lower():
-            return False
-        # Another process took the port before it: a machine has ports of its own.
-        self.port = free_port()
-        self.process = self.start(self.port)
-        return self._answers(path)
-
-    def _answers(self, path: str) -> bool:
         deadline = time.monotonic() + _READY_SECONDS
         while self.exit_code is None and time.monotonic() < deadline:
             if self.is_ready(path):
@@ -135,20 +123,18 @@ def _begun(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Child:
     if not config.get("services"):
         env.update(_early_minute(folder))
 
-    def start(port: int) -> subprocess.Popen[bytes]:
-        with (folder / "log").open("ab") as log:
-            return subprocess.Popen(
-                [program, *argv[1:]],
-                cwd=folder,
-                env={"PATH": ENVIRONMENT["PATH"], **env, **secrets, "PORT": str(port)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
     port = free_port()
-    return Child(start(port), port, folder, start)
+    with (folder / "log").open("ab") as log:
+        running = subprocess.Popen(
+            [program, *argv[1:]],
+            cwd=folder,
+            env={"PATH": ENVIRONMENT["PATH"], **env, **secrets, "PORT": str(port)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    return Child(running, port, folder)
 
 
 def _early_minute(folder: Path) -> dict[str, str]:
