@@ -1,5 +1,6 @@
 """Check the tools that build and run the functions of a service."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ def check_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -> Itera
         yield make_passed_check("python", format_python_version())
         yield _check_package_tool(env, is_needed=any(one.text for one in unit.packages))
     yield from _check_build_tools(unit, workspace, settings)
+    yield from _check_command_programs(unit, settings.env)
 
 
 def _check_build_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -> Iterator[Check]:
@@ -56,6 +58,24 @@ def _check_build_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -
             if command not in checked:
                 checked.add(command)
                 yield _run_check(command[0], partial(_read_tool, tools, command))
+
+
+def _check_command_programs(unit: ServiceUnit, env: Mapping[str, str]) -> Iterator[Check]:
+    """Check the programs of steps, hooks and build commands that are looked up on PATH.
+
+    A program with a path can be written by an earlier step.
+    """
+    owners: dict[str, str] = {}
+    for step in unit.config.supplies.steps:
+        owners.setdefault(step.command[0], f"step `{step.name}` of `{unit.service}`")
+    for function in unit.config.functions:
+        if function.build.command:
+            owners.setdefault(function.build.command[0], f"function `{function.name}`: its build")
+    for program, owner in owners.items():
+        if "/" not in program and shutil.which(program, path=env.get("PATH", "")) is None:
+            message = f"{owner} requires `{program}`, not found on PATH"
+            hint = f"install `{program}`, or change the command"
+            yield make_failed_check(program, Problem("runtime/tool-missing", message, hint))
 
 
 def _read_tool(tools: BuildTools, command: tuple[str, ...]) -> str:

@@ -284,3 +284,14 @@ def test_tools_of_build_commands_are_checked(tmp_path: Path) -> None:
         False,
         "error",
     )
+
+
+def test_missing_programs_of_steps_and_build_commands_are_errors(tmp_path: Path) -> None:
+    text = "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
+    rows = "{name: types, command: [no-such-step, -b]}, {name: list, command: ls -a}"
+    steps = f"build: {{before: [{rows}]}}\n"
+    row = "functions: [{name: one, entry: src, build: {command: no-such-make all}}]\n"
+    made = project(tmp_path, text + steps + row, {"src/x": ""})
+    found = failing(made.json("doctor", "--offline"))
+    assert (found["no-such-step"], found["no-such-make"]) == ("error", "error")
+    assert "ls" not in found
