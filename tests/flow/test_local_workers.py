@@ -1,6 +1,8 @@
 """Workers with bindings on this machine, in the runtime of Workers."""
 
 import json
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,30 @@ def test_one_call_has_the_state_of_earlier_ones(shop: Project) -> None:
     seen = made.json("invoke", "local", "--path", "/seen", "--function", "api")
     assert seen.code == 0, seen.out
     assert json.loads(json.loads(seen.out)["result"]["response"]["body"]) == '"by hand"'
+
+
+def test_a_host_that_ends_while_a_call_begins_is_replaced(shop: Project) -> None:
+    made = Project(shop.root, shop.home, in_process)
+    assert made.json("invoke", "local", "--path", "/price", "--function", "api").code == 0
+    (file,) = shop.root.glob(".fabric/workers/*.json")
+    path = Path(json.loads(file.read_text())["socket"])
+    until(lambda: not path.exists())
+    with socket.socket(socket.AF_UNIX) as ending:
+        ending.bind(str(path))
+        ending.listen()
+        thread = threading.Thread(target=_accept_one_and_end, args=(ending, path))
+        thread.start()
+        done = made.json("invoke", "local", "--path", "/price", "--function", "api")
+        thread.join()
+    assert done.code == 0, done.out
+
+
+def _accept_one_and_end(ending: socket.socket, path: Path) -> None:
+    child, _ = ending.accept()
+    with child:
+        child.recv(65536)
+        path.unlink()
+        child.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
 
 
 def test_without_miniflare_the_missing_bindings_are_named(shop: Project) -> None:

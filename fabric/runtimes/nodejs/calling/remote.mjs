@@ -14,10 +14,9 @@ const GONE = new Set(["ECONNREFUSED", "ENOENT"]);
 export async function connect({ workers, functionName }) {
   const described = JSON.parse(readFileSync(workers.file));
   const { socket, miniflare, digest, ...service } = described;
-  const begin = async () => {
-    await opened(socket, miniflare);
-    await asked(socket, "/register", { digest, service, variables: workers.variables });
-  };
+  const register = () => opened(socket, miniflare).then(() => asked(socket, "/register", { digest, service, variables: workers.variables }));
+  // A host that is ending can still accept a child.
+  const begin = () => register().catch((error) => (error.code ? register() : Promise.reject(error)));
   await begin();
   const { name } = described.workers.find((one) => one.function === functionName);
   const act = async (kind, given) => {

@@ -23,6 +23,8 @@ from tests.support.servers.whisk.entities import code_of
 
 _MOST_WARM = 8
 _HERE = Path(__file__).parent
+# A busy machine delays actions that answer just before their limit.
+_GRACE_SECONDS = 2
 _LATE = {"error": "The action exceeded its time limits"}
 
 
@@ -77,7 +79,7 @@ class Children:
         log = child.folder / ".log"
         with child.guard:
             before = log.stat().st_size
-            answer = child.call(given, row["limits"]["timeout"] / 1000)
+            answer = child.call(given, row["limits"]["timeout"] / 1000 + _GRACE_SECONDS)
             lines = log.read_text(errors="replace")[before:].splitlines()
         if answer is None:
             with self._guard:
