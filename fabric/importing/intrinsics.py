@@ -68,6 +68,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     # Parameters of the template to their defaults.
     defaults: dict[str, str] = field(default_factory=dict)
     resources: dict[str, Node] = field(default_factory=dict)
+    # Log groups of functions to the names of these functions.
+    log_groups: dict[str, str] = field(default_factory=dict)
     conditions: frozenset[str] = frozenset()
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
     texts: dict[str, str] = field(default_factory=dict)

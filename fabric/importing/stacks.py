@@ -87,7 +87,7 @@ def split_resources(resources: Iterable[At], names: LogicalNames, used: frozense
     needed = _follow(used & listed.keys(), found)
     early = {key for key in needed if _read_type(listed[key]) in _NAME_ONLY}
     early -= {key for key in early if found[key] & names.apis}
-    late = names.functions.keys() | names.apis
+    late = names.functions.keys() | names.apis | names.log_groups.keys()
     after = {key for key, one in found.items() if one & late} - early
     while new := {key for key, one in found.items() if key not in after and one & after} - early:
         after |= new

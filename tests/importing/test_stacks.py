@@ -308,3 +308,72 @@ def test_an_output_of_serverless_has_the_condition_of_its_resource() -> None:
     assert outputs == {"TopicRef": {"Condition": "P", "Value": {"Ref": "Topic"}}}
     [reason] = [one for one in done.reasons(Fate.CHANGED) if "`TopicRef`" in one]
     assert reason.endswith("the stack has `TopicRef` only if `P` is true")
+
+
+GROUP = "Logs: {Type: 'AWS::Logs::LogGroup', %s Properties: {LogGroupName: %s, %s}}\n"
+OWN = "!Sub '/aws/lambda/${Api}'"
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        (OWN, ""),
+        ("!Join ['', [/aws/lambda/, !Ref Api]]", ""),
+        ("/aws/lambda/orders", "orders"),
+        ("!Sub '/aws/lambda/${AWS::StackName}-a'", "!Sub '${AWS::StackName}-a'"),
+    ],
+)
+def test_the_log_group_of_a_function_becomes_its_settings(name: str, called: str) -> None:
+    group = GROUP % ("", name, "RetentionInDays: 14, LogGroupClass: INFREQUENT_ACCESS")
+    function = (FUNCTION + (called and f"    FunctionName: {called}\n")) % "a"
+    done = from_sam(template(function + group), SOURCE)
+    assert done.function["logs"] == {"retentionDays": 14, "class": "infrequentAccess"}
+    assert (done.stacks, done.reasons()) == ({}, [])
+
+
+def test_keys_of_a_log_group_without_an_equivalent_are_named() -> None:
+    head = "DeletionPolicy: Delete, Condition: P,"
+    rest = "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"
+    done = sam(
+        "a", GROUP % (head, OWN, "Tags: [{Key: a, Value: b}], LogGroupClass: DELIVERY"), rest
+    )
+    assert done.function["logs"] == {"class": "standard"}
+    assert done.reasons() == [
+        "Resources.Logs.DeletionPolicy: fabric keeps the log groups of deleted functions",
+        "Resources.Logs.Condition: conditions of log groups are not supported",
+        "Resources.Logs.Properties.Tags: fabric does not tag log groups",
+        "Resources.Logs.Properties.LogGroupClass: the class `DELIVERY` of log groups is not supported",
+    ]
+
+
+def test_other_resources_and_functions_use_the_name_of_a_log_group() -> None:
+    used = "Used: {Type: 'AWS::Logs::MetricFilter', DependsOn: Logs, Properties: {LogGroupName: !Ref Logs}}\n"
+    done = sam("!Ref Logs", GROUP % ("", OWN, "RetentionInDays: 3") + used)
+    assert done.function["env"] == {"X": "/aws/lambda/shop-${stage}-Api"}
+    assert list(resources(done, "after")) == ["Used"]
+    assert done.extension["stack"]["after"]["parameters"] == {
+        "LogsRef": "/aws/lambda/shop-${stage}-Api"
+    }
+    assert done.reasons() == []
+
+
+@pytest.mark.parametrize("name", ["/aws/lambda/elsewhere", "/shop/api", "!Sub '/aws/lambda/${T}'"])
+def test_other_log_groups_stay_in_the_stack(name: str) -> None:
+    table = "T: {Type: 'AWS::DynamoDB::Table'}\n"
+    done = sam("a", GROUP % ("", name, "RetentionInDays: 3") + table)
+    assert "Logs" in resources(done, "before")
+    assert "logs" not in done.function
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "Logs: {Type: 'AWS::Logs::LogGroup', Properties: {LogGroupName: '/aws/lambda/shop-${sls:stage}-api', RetentionInDays: 7}}",
+        "ApiLogGroup: {Properties: {RetentionInDays: 7}}",
+    ],
+)
+def test_log_groups_of_the_framework_become_settings_of_functions(group: str) -> None:
+    rest = f"resources: {{Resources: {{{group}}}}}\n"
+    done = from_serverless(service("api: {handler: src/api.handler}", rest=rest), SOURCE)
+    assert (done.function["logs"], done.stacks) == ({"retentionDays": 7}, {})
+    assert done.reasons() == []

@@ -10,6 +10,7 @@ from fabric.importing.credentials import Credentials, is_credential, is_secret_p
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import SSM_VALUE, LogicalNames
+from fabric.importing.log_groups import find_log_groups
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam.api import convert_apis
 from fabric.importing.sam.conditions import resolve_conditions
@@ -119,6 +120,8 @@ def _collect_names(source: At, service: str) -> LogicalNames:
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():
         _collect_name(at, names, documents)
+    functions = (source.get("Resources", one) for one in names.functions)
+    find_log_groups(names, {one.key: one.get("Properties", "FunctionName") for one in functions})
     return names
 
 

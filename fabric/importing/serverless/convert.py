@@ -10,6 +10,7 @@ from fabric.importing.credentials import Credentials, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.log_groups import find_log_groups
 from fabric.importing.packaging import put_build, put_entry, put_package
 from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
 from fabric.importing.serverless.api import PAYLOAD_CHANGES, convert_api
@@ -133,7 +134,7 @@ def _list_apis(source: At) -> frozenset[str]:
 def _collect_names(source: At, service: str) -> LogicalNames:
     functions = source.get("functions").list_entries()
     parts = _list_parts(source)
-    return LogicalNames(
+    names = LogicalNames(
         service=service,
         functions={build_logical_id(one.key): shorten(service, one.key) for one in functions},
         generated=set(_GENERATED),
@@ -153,6 +154,9 @@ def _collect_names(source: At, service: str) -> LogicalNames:
             if one.node is not None
         },
     )
+    given = {build_logical_id(one.key): one.get("name") for one in functions}
+    find_log_groups(names, given, "LambdaFunction")
+    return names
 
 
 class _Conversion:

@@ -9,6 +9,7 @@ from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
 from fabric.importing.event_target import EventTarget, drop_late_triggers
 from fabric.importing.intrinsics import LogicalNames, is_extension, list_ids, list_names
+from fabric.importing.log_groups import put_log_groups
 from fabric.importing.serverless.api import put_gateway_responses
 from fabric.importing.source import At
 from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
@@ -66,9 +67,7 @@ def build_stacks(
 def _drop_overrides(context: Context, resources: list[At]) -> list[At]:
     """Report the resources that change those of the Serverless Framework."""
     names = context.names
-    words = [one.removesuffix("LambdaFunction") for one in names.functions]
-    made = {f"{word}{end}" for word in words for end in ("LogGroup", "LambdaFunction")}
-    made |= names.generated
+    made = names.functions.keys() | names.generated
     for one in resources:
         if one.key in made:
             context.ledger.lose(one, "changes a resource that fabric creates in another way")
@@ -114,6 +113,7 @@ def put_stacks(
     config: Fields,
 ) -> tuple[StackDraft, ...]:
     """Split resources into stacks, put both into the config, and return their templates."""
+    resources = put_log_groups(context, resources, config)
     drop_late_triggers(context, config)
     context.requests.drop_unused((config.build(), *(one.node for one in resources if one.node)))
     resources, outputs = _drop_loops(context, resources), _drop_loops(context, outputs)
