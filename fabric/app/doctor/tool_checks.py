@@ -1,7 +1,7 @@
 """Check the tools that build and run the functions of a service."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -40,8 +40,9 @@ def check_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -> Itera
     if any(one.startswith("python") for one in runtimes):
         yield make_passed_check("python", format_python_version())
         yield _check_package_tool(env, is_needed=any(one.text for one in unit.packages))
-    yield from _check_build_tools(unit, workspace, settings)
-    yield from _check_command_programs(unit, settings.env)
+    checked = tuple(_check_build_tools(unit, workspace, settings))
+    yield from checked
+    yield from _check_command_programs(unit, settings.env, {one.name for one in checked})
 
 
 def _check_build_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -> Iterator[Check]:
@@ -60,22 +61,34 @@ def _check_build_tools(unit: ServiceUnit, workspace: Path, settings: Settings) -
                 yield _run_check(command[0], partial(_read_tool, tools, command))
 
 
-def _check_command_programs(unit: ServiceUnit, env: Mapping[str, str]) -> Iterator[Check]:
-    """Check the programs of steps, hooks and build commands that are looked up on PATH.
+def _check_command_programs(
+    unit: ServiceUnit, env: Mapping[str, str], checked: Container[str]
+) -> Iterator[Check]:
+    """Check the programs of commands that are looked up on PATH and are not `checked` tools.
 
     A program with a path can be written by an earlier step.
     """
     owners: dict[str, str] = {}
-    for step in unit.config.supplies.steps:
-        owners.setdefault(step.command[0], f"step `{step.name}` of `{unit.service}`")
-    for function in unit.config.functions:
-        if function.build.command:
-            owners.setdefault(function.build.command[0], f"function `{function.name}`: its build")
+    for owner, command in _list_commands(unit):
+        owners.setdefault(command[0], owner)
     for program, owner in owners.items():
-        if "/" not in program and shutil.which(program, path=env.get("PATH", "")) is None:
+        is_looked_up = "/" not in program and program not in checked
+        if is_looked_up and shutil.which(program, path=env.get("PATH", "")) is None:
             message = f"{owner} requires `{program}`, not found on PATH"
             hint = f"install `{program}`, or change the command"
             yield make_failed_check(program, Problem("runtime/tool-missing", message, hint))
+
+
+def _list_commands(unit: ServiceUnit) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """List the commands of steps, hooks, layers and builds, each with its owner for messages."""
+    for step in unit.config.supplies.steps:
+        yield f"step `{step.name}` of `{unit.service}`", step.command
+    for layer in unit.config.supplies.layers:
+        if layer.build is not None:
+            yield f"layer `{layer.name}` of `{unit.service}`", layer.build.command
+    for function in unit.config.functions:
+        if function.build.command:
+            yield f"function `{function.name}`: its build", function.build.command
 
 
 def _read_tool(tools: BuildTools, command: tuple[str, ...]) -> str:

@@ -286,12 +286,16 @@ def test_tools_of_build_commands_are_checked(tmp_path: Path) -> None:
     )
 
 
-def test_missing_programs_of_steps_and_build_commands_are_errors(tmp_path: Path) -> None:
+def test_missing_programs_of_steps_layers_and_builds_are_reported_once(tmp_path: Path) -> None:
     text = "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
     rows = "{name: types, command: [no-such-step, -b]}, {name: list, command: ls -a}"
     steps = f"build: {{before: [{rows}]}}\n"
-    row = "functions: [{name: one, entry: src, build: {command: no-such-make all}}]\n"
-    made = project(tmp_path, text + steps + row, {"src/x": ""})
-    found = failing(made.json("doctor", "--offline"))
-    assert (found["no-such-step"], found["no-such-make"]) == ("error", "error")
-    assert "ls" not in found
+    layers = "layers: [{name: fonts, build: {command: no-such-layer all, outputs: [fonts]}}]\n"
+    build = "build: {command: no-such-make all, tools: [[no-such-make, --version]]}"
+    row = f"functions: [{{name: one, entry: src, layers: [fonts], {build}}}]\n"
+    made = project(tmp_path, text + steps + layers + row, {"src/x": ""})
+    done = made.json("doctor", "--offline")
+    missing = [one["name"] for one in done.document["result"]["checks"] if not one["ok"]]
+    names = [one for one in missing if one.startswith("no-such")]
+    assert sorted(names) == ["no-such-layer", "no-such-make", "no-such-step"]
+    assert "ls" not in checks(done)

@@ -58,8 +58,10 @@ def running(command: Command, is_ready: Callable[[], bool]) -> Iterator[None]:
 
 
 def free_port() -> int:
-    """The next port that nobody listens on, below the ports of outgoing connections. No other
-    process of the tests gets it, or one of the few above it: functions in one container use them.
+    """Return the next unused port below the range of outgoing connections.
+
+    Its distance from the port before and after leaves room for functions in one container, which
+    use the ports above that of the container.
     """
     with _PORTS.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
