@@ -113,6 +113,7 @@ def test_a_host_that_ends_while_a_call_begins_is_replaced(shop: Project) -> None
     with socket.socket(socket.AF_UNIX) as ending:
         ending.bind(str(path))
         ending.listen()
+        ending.settimeout(30)
         thread = threading.Thread(target=_accept_one_and_end, args=(ending, path))
         thread.start()
         done = made.json("invoke", "local", "--path", "/price", "--function", "api")

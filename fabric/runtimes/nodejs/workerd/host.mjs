@@ -159,8 +159,8 @@ function stay(incoming, outgoing) {
 }
 
 async function end() {
+  // Removes the socket too, at once: later it can be that of another host.
   server.close();
-  rmSync(socket, { force: true });
   await turn;
   await miniflare?.dispose().catch(() => {});
   process.exit(0);
