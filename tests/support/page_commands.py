@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.support.until import until
 
 _BLOCK = re.compile(r"^```(\w+)(?: ([\w./-]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_MEASURED = re.compile(r"\d+(?= (?:ms|MB|calls?)\b)")
+_MEASURED = re.compile(r"\d+(?:\.\d+)? m?s\b|\d+(?= (?:MB|calls?)\b)")
 # Which version of a language is here is no matter of a page.
 _OTHER_VERSION = re.compile(
     r"^.*runs on version .* but its runtime is .*\n(?:  hint: .*\n)?", re.MULTILINE
