@@ -16,6 +16,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.runtimes.contract import InputTrace
 from fabric.tasks.contract import Registry, TaskResult, TaskTools, WrittenFile
 
 LEVELS = 8
@@ -171,7 +172,8 @@ def _read(shop: TaskTools, path: str) -> bytes:
 
 
 def _made(name: str, content: bytes, read: tuple[str, ...]) -> TaskResult:
-    return TaskResult(hash_bytes(content), (WrittenFile(name, content),), read=read)
+    trace = InputTrace(files=read)
+    return TaskResult(hash_bytes(content), (WrittenFile(name, content),), seen=trace)
 
 
 REGISTRY: Registry = {"copy": Copy(), "zip": Zip(), "publish": Publish()}
