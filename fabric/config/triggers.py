@@ -36,7 +36,11 @@ _KINDS = {kind.value: kind for kind in TriggerKind}
 
 
 def parse_function_triggers(function: Mapping) -> tuple[Trigger, ...]:
-    return tuple(_READERS[kind](node) for kind, node in list_typed_triggers(function))
+    return tuple(parse_trigger(kind, node) for kind, node in list_typed_triggers(function))
+
+
+def parse_trigger(kind: TriggerKind, node: Mapping) -> Trigger:
+    return _READERS[kind](node)
 
 
 def list_typed_triggers(function: Mapping) -> tuple[tuple[TriggerKind, Mapping], ...]:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.triggers import BUCKET_HINT, BUCKET_NAME
-from fabric.config.triggers import list_typed_triggers
+from fabric.config.triggers import list_typed_triggers, parse_trigger
+from fabric.config.values import Trigger
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     Mapping,
@@ -73,6 +74,7 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
         yield from _check_sizes(planned)
         yield from _name(planned)
         yield from _check_package(planned, runtime)
+        yield from _check_equal_triggers(planned)
         for kind, trigger in list_typed_triggers(node):
             yield from _check_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
@@ -245,6 +247,20 @@ def _explain_bad_segment(segments: list[str]) -> str:
     if any(_ESCAPE.search(one) for one in segments):
         return "contains an escape: write the character itself"
     return ""
+
+
+def _check_equal_triggers(planned: _Planned) -> Iterator[Problem]:
+    """Find triggers with the same settings. The order and spelling of keys do not matter."""
+    seen: set[Trigger] = set()
+    for kind, node in list_typed_triggers(planned.node):
+        try:
+            trigger = parse_trigger(kind, node)
+        except ScheduleError:
+            continue  # reported by the check of this trigger
+        if trigger in seen and kind is not TriggerKind.HTTP:
+            message = f"{planned.title} has the same {kind} trigger twice"
+            yield Problem("config/same-trigger", message, "remove one of them", place_of(node))
+        seen.add(trigger)
 
 
 def _check_same_route(

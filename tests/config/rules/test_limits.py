@@ -141,6 +141,20 @@ def test_a_function_has_each_route_once(second: str, *, is_same: bool) -> None:
     assert codes(one(both)) == ["config/same-route"] * is_same
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("{type: queue, queue: work}", "{queue: work, type: queue}", 1),
+        ("{type: queue, queue: work}", "{type: queue, queue: work, batchSize: 10}", 1),
+        ("{type: cron, schedule: rate(1 day)}", "{type: cron, schedule: rate(1 days)}", 1),
+        ("{type: queue, queue: work}", "{type: queue, queue: other}", 0),
+        ("{type: cron, schedule: rate(1 day)}", "{type: cron, schedule: rate(2 days)}", 0),
+    ],
+)
+def test_a_function_has_each_trigger_once(first: str, second: str, found: int) -> None:
+    assert codes(one(f"{first}, {second}")) == ["config/same-trigger"] * found
+
+
 def test_time_zones_by_name() -> None:
     assert codes(cron("schedule: rate(1 day), timezone: Europe/Berlin")) == []
     assert codes(cron("schedule: rate(1 day), timezone: UTC")) == []
