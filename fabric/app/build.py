@@ -198,8 +198,13 @@ def _list_artifacts(
     """List the artifacts by task id, in the order of a run over everything."""
     for number in sorted(numbers, key=result.graph.ids.__getitem__):
         outcome = result.outcomes[number]
-        if outcome.output is not None:
+        if outcome.output is not None and _has_content(outcome.output):
             yield _describe_artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
+
+
+def _has_content(output: Output) -> bool:
+    """Return whether files were written: a function with an existing image has none."""
+    return bool(output.files) and output.fact("files") != "0"
 
 
 def _describe_artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:

@@ -87,7 +87,7 @@ _CAUSES = frozenset({"config/late-value", "config/unresolved-reference"})
 # What says where one name leads to.
 _ROUTED = ("fabric", "extensions")
 # What a config cannot be without, and records do not hang on: any will do.
-_ANY = {"runtime": "nodejs20.x", "entry": "index.js"}
+_ANY = {"runtime": "nodejs20.x", "entry": "index.js", "image": "image"}
 
 
 class BindingInputs(Struct, frozen=True):
@@ -344,7 +344,8 @@ def _with_any(override: Node) -> Node:
 
 
 def _reduce_function(function: Node) -> Node:
-    return _select_keys(function, ("name", "entry")) if isinstance(function, Mapping) else function
+    keys = ("name", "entry", "image")
+    return _select_keys(function, keys) if isinstance(function, Mapping) else function
 
 
 def _select_keys(node: Mapping, keys: tuple[str, ...]) -> Mapping:

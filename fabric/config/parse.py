@@ -69,7 +69,7 @@ _BUILD = Section(
 _CUSTOM = Section(CustomBuild, BUILD, readers={"tools": find_commands})
 _BUNDLE = Section(BundleSettings, BUILD)
 _OPTIONAL = Section(OptionalDependencies, BUILD)
-_PACKAGE = Section(PackageSettings, PACKAGE)
+_PACKAGE = Section(PackageSettings, PACKAGE, given=("existing",))
 _PROVISIONED = "provisionedConcurrency"
 
 
@@ -281,7 +281,10 @@ def _parse_function_build(node: Node, under: BuildSettings, runtime: str) -> Bui
     elif inherited and not can_build(inherited, read.read_text(node, "runtime", runtime)):
         under = replace(under, custom=NO_CUSTOM_BUILD)
     merged = _merge_build_settings(build, under)
-    return replace(merged, package=_PACKAGE.read(find_child(node, "package")))
+    image = read.read_text(node, "image")
+    if image:
+        return replace(merged, package=PackageSettings("image", image, existing=True))
+    return replace(merged, package=_PACKAGE.read(find_child(node, "package"), existing=False))
 
 
 def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:

@@ -141,10 +141,12 @@ NO_CUSTOM_BUILD = CustomBuild()
 
 
 class PackageSettings(Struct, frozen=True):
-    """The form of a packaged function. Without `base` it is the default of the provider."""
+    """The form of a packaged function. Without `base` it is the default of the provider. An
+    `existing` image is deployed without changes, and `base` is its address."""
 
     type: str = "zip"
     base: str = ""
+    existing: bool = False
 
     @property
     def is_image(self) -> bool:
@@ -197,7 +199,8 @@ class Function(Struct, frozen=True):
     canonical JSON."""
 
     name: str
-    entry: str
+    # Empty for functions with an existing image.
+    entry: str = ""
     triggers: tuple[Trigger, ...] = ()
     env: Pairs = ()
     layers: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ def _list_function_tasks(
         _build_task_id(kind, one, function, variant(one, function))
         for one in scene.units
         if one.service == unit.service
-        for function in one.config.functions
+        for function in _list_built(one.config.functions)
         if function.name in names
     )
     return tuple(dict.fromkeys(found))
@@ -195,8 +195,13 @@ def _place_wheel(wheel: WheelInputs | GitWheelInputs, vendor: Task) -> WheelInpu
     return replace(wheel, service=vendor.inputs.service, batch=vendor.id, root=root)
 
 
+def _list_built(functions: Sequence[Function]) -> Sequence[Function]:
+    """List the functions that are built here: not those with an existing image."""
+    return [one for one in functions if not one.build.package.existing]
+
+
 def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    for function in functions:
+    for function in _list_built(functions):
         apart = scene.variants.build(unit, function)
         inputs = build_task_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
@@ -209,7 +214,8 @@ def _build_alone(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
     """Builds that no archive follows: they fetch no packages, and cannot know their modules."""
-    for task, function in zip(_build(scene, unit, functions), functions, strict=True):
+    built = _list_built(functions)
+    for task, function in zip(_build(scene, unit, built), built, strict=True):
         brought = None if _has_packages(unit, function) else _list_runtime_modules(unit, function)
         inputs = replace(
             build_task_inputs(unit, function),
@@ -242,14 +248,15 @@ def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
     steps = list_step_ids(config, StepEvent.AFTER_BUILD, StepEvent.BEFORE_PACKAGE)
     for function in functions:
         vendor, apart = _vendor_task(unit, function), scene.variants.package(unit, function)
-        built = _build_task_id("build", unit, function, scene.variants.build(unit, function))
+        built = _find_build(scene, unit, function)
         yield Task(
             _build_task_id("package", unit, function, apart),
             PackageInputs(
                 unit.service, function.name, unit.root, _list_runtime_modules(unit, function), apart
             ),
             (
-                *(built, *((vendor.id,) if vendor else ())),
+                *((built,) if built else ()),
+                *((vendor.id,) if vendor else ()),
                 *(_list_layers_with_packages(unit, function) if vendor else ()),
                 *steps,
             ),
@@ -285,7 +292,7 @@ def _images(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -
             function=function,
             runtime=choose_runtime(unit, function),
             apart=scene.variants.package(unit, function),
-            build=_build_task_id("build", unit, function, scene.variants.build(unit, function)),
+            build=_find_build(scene, unit, function),
             vendor=_vendor_task(unit, function),
             wheels=_list_wheel_ids(unit, function),
         )
@@ -468,6 +475,12 @@ def _build_task_id(kind: str, unit: ServiceUnit, function: Function, apart: str)
     return build_task_id(kind, unit.service, function.name, apart)
 
 
+def _find_build(scene: Services, unit: ServiceUnit, function: Function) -> TaskId | None:
+    if function.build.package.existing:
+        return None
+    return _build_task_id("build", unit, function, scene.variants.build(unit, function))
+
+
 def _build_archive_id(scene: Services, unit: ServiceUnit, function: Function) -> TaskId:
     return _build_task_id("package", unit, function, scene.variants.package(unit, function))
 
@@ -497,7 +510,12 @@ def _list_upstream_releases(services: Services, unit: ServiceUnit) -> tuple[Task
 
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     asked, target = unit.packages_of(function.name), find_python_target(unit.config, function)
-    if asked is None or target is None or not (asked.text or asked.local):
+    if (
+        function.build.package.existing
+        or asked is None
+        or target is None
+        or not (asked.text or asked.local)
+    ):
         return None
     facts = (target.python, target.architecture, str(target.glibc), *asked.without)
     optional = function.build.optional.pairs

@@ -321,7 +321,7 @@ def _format_change(change: Change) -> str:
             what = _format_versions(change)
         case EntryKind.IMAGE:
             verb = "moved" if change.old and change.new else "changed"
-            return f"base image {change.name} {verb}"
+            return f"image {change.name} {verb}"
         case EntryKind.OPTION:
             return _format_setting_change(change)
         case _:

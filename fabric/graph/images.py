@@ -20,7 +20,8 @@ class ImagePart(Struct, frozen=True, kw_only=True):
     runtime: str
     # The target of the image, if several targets have different ones.
     apart: str
-    build: TaskId
+    # None for an existing image.
+    build: TaskId | None
     vendor: Task | None
     # The wheels of the vendored packages, as far as each is a task.
     wheels: tuple[TaskId, ...] = ()
@@ -31,7 +32,7 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
     facts = find_provider_facts(unit.config.provider.id)
     layers: dict[TaskId, Task] = {}
     for one in parts if facts else ():
-        needs = [one.build]
+        needs = [one.build] if one.build else []
         if one.vendor:
             own = build_task_id("image-layers", one.vendor.id.partition(":")[2])
             inputs = ImageLayersInputs(one.vendor.inputs.service)
@@ -49,6 +50,7 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
             is_entrypoint_needed=facts is not None and facts.platform.needs_entrypoint,
             apart=one.apart,
             place=(where.file, where.line, where.column),
+            is_existing=package.existing,
         )
         task_id = build_task_id("image", unit.service, function.name, one.apart)
         yield Task(task_id, image, tuple(needs))

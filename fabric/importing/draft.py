@@ -66,6 +66,11 @@ class Fields:
     def has(self, key: str) -> bool:
         return key in self._values
 
+    @property
+    def has_code(self) -> bool:
+        """Return whether a function has code, or an image with it."""
+        return self.has("entry") or self.has("image")
+
     def get(self, key: str) -> "Value":
         return self._values.get(key)
 
@@ -121,13 +126,17 @@ def _build_node(value: "Value") -> Node | None:
     return build_tree(cast("Json", value))
 
 
+# A key that each function or workflow has.
+_OF_ENTRIES = ("entry", "image", "definition")
+
+
 def _remove_users(node: Node, lost: "Collection[str]") -> Node | None:
     """Remove the entries and items of a value that use lost outputs."""
     if isinstance(node, Scalar):
         return None if any(f"${{stack:{one}}}" in node.text for one in lost) else node
     if isinstance(node, Sequence):
         pairs = [(one, _remove_users(one, lost)) for one in node.items]
-        is_whole = any(find(one, "entry") or find(one, "definition") for one in node.items)
+        is_whole = any(find(one, key) for one in node.items for key in _OF_ENTRIES)
         # A trigger or statement without a part has another meaning, so that it is removed whole.
         kept = tuple(
             new

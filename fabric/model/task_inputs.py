@@ -554,14 +554,17 @@ class ImageInputs(_CpuInputs, frozen=True):
     apart: str = ""
     # Of the base image in the config: file, line and column.
     place: tuple[str, int, int] = ("", 0, 0)
+    # The base is the image: nothing is added to it.
+    is_existing: bool = False
 
     @property
     def shown_in(self) -> str:
         folder = build_output_folder(self.root, self.service, self.apart)
-        return f"{folder}/{self.function}.oci"
+        return "" if self.is_existing else f"{folder}/{self.function}.oci"
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, *_NOT_OF_IMAGES)
+        aside = () if self.is_existing else ("is_existing",)
+        return list_option_entries(self, *_NOT_OF_IMAGES, *aside)
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.

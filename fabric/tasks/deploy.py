@@ -342,7 +342,9 @@ def _find_image(
     if owner is None:
         return None
     output = upstream[owner]
-    digest = output.fact("image")
+    digest, pushed = output.fact("image"), output.fact("pushed")
+    if pushed:
+        return ImageArtifact(digest=digest, pushed=pushed)
     blobs = {f"sha256:{file.digest}": file for file in output.files}
     return ImageArtifact(
         digest=digest,

@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from fabric.model.builds.image_names import require_reference
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.problems import FabricError, Place, Problem, replace_problems
+from fabric.model.problems import (
+    ExitCode,
+    FabricError,
+    Place,
+    Problem,
+    exit_code_of,
+    replace_problems,
+)
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
@@ -29,6 +36,8 @@ from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_in
 from fabric.tasks.packed import has_packed, read_packed_output, read_packed_paths
 
 _VERSION = "1"
+# The registry was not reached, or there is no login for it.
+_NOT_CALLED = (ExitCode.UNREACHABLE, ExitCode.NO_CREDENTIALS)
 # The rows and paths of the layers, beside their bytes.
 _LAYERS = ".layers.json"
 
@@ -91,18 +100,34 @@ class ImageKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Return the version, and the digest of the base: it changes when its tag moves."""
-        query = _build_query(task)
-        with _naming_function(task):
-            base = self._bases.resolve(query)
+        name = _build_query(task).name
         return (
             InputEntry(EntryKind.CODE, "image", _VERSION),
-            InputEntry(EntryKind.IMAGE, str(require_reference(query.name)), base.digest),
+            InputEntry(EntryKind.IMAGE, str(require_reference(name)), self._resolve(task).digest),
         )
+
+    def _resolve(self, task: Task) -> ResolvedBase:
+        """Resolve the base. An existing image keeps its tag if the registry cannot be called:
+        simulated deploys need no network."""
+        query = _build_query(task)
+        is_existing = require_inputs(task, ImageInputs).is_existing
+        reference = require_reference(query.name)
+        if is_existing and reference.is_pinned:
+            return ResolvedBase(str(reference), reference.digest)
+        with _naming_function(task):
+            try:
+                return self._bases.resolve(query)
+            except FabricError as error:
+                if not is_existing or exit_code_of(error.first) not in _NOT_CALLED:
+                    raise
+                return ResolvedBase(str(reference), reference.tag, _unresolved_problem(query.name))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         inputs = require_inputs(task, ImageInputs)
+        if inputs.is_existing:
+            return _build_existing(self._resolve(task))
         with task_tools.away(), _naming_function(task):
             base = self._bases.read(_build_query(task))
         layers = _read_layers(upstream, task_tools)
@@ -133,7 +158,7 @@ class ImageKind:
     ) -> tuple[Problem, ...]:
         """Warn if the registry of the base could not be reached."""
         del upstream, output
-        problem = self._bases.resolve(_build_query(task)).problem
+        problem = self._resolve(task).problem
         return (problem,) if problem else ()
 
 
@@ -155,6 +180,20 @@ def _naming_function(task: Task) -> Iterator[None]:
             for one in error.problems
         ]
         raise replace_problems(error, named) from error
+
+
+def _build_existing(image: ResolvedBase) -> TaskResult:
+    """Return the address of an image that another tool built and pushed."""
+    pushed = image.reference
+    return TaskResult(
+        digest=hash_fields((pushed,)),
+        facts=(("image", pushed.partition("@")[2]), ("pushed", pushed)),
+    )
+
+
+def _unresolved_problem(name: str) -> Problem:
+    message = f"the tag of the image `{name}` could not be resolved: a moved tag is not detected"
+    return Problem("image/unresolved", message, "check the network and the login of the registry")
 
 
 class _LayerFile(msgspec.Struct, frozen=True):
@@ -213,4 +252,4 @@ def _blob_path(digest: str) -> str:
 
 def _build_query(task: Task) -> BaseQuery:
     inputs = require_inputs(task, ImageInputs)
-    return BaseQuery(inputs.base, inputs.architecture)
+    return BaseQuery(inputs.base, inputs.architecture, inputs.is_existing)

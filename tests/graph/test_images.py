@@ -36,6 +36,17 @@ def test_a_function_with_an_image_has_a_task_for_it_beside_its_archive() -> None
     assert "image:shop/b" not in needs
 
 
+def test_an_existing_image_needs_no_build() -> None:
+    unit = _unit(_HEAD + "functions: {a: {image: r.example/a:1}, b: {entry: b.py}}\n", ("a",))
+    needs = _needs(unit)
+    assert (needs["image:shop/a"], needs["package:shop/a"]) == ([], [])
+    assert [one for one in needs if one.startswith("build:")] == ["build:shop/b"]
+    assert list(_needs(unit, Verb.BUILD)) == ["build:shop/b"]
+    assert {"image:shop/a", "package:shop/a"} <= set(
+        _needs(unit, Verb.DEPLOY)["deploy:shop/a@cloud1-lambda"]
+    )
+
+
 def test_functions_with_the_same_packages_share_their_layers() -> None:
     unit = _unit(
         _HEAD

@@ -20,7 +20,7 @@ from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Task
-from fabric.model.task_id import name_of
+from fabric.model.task_id import is_kind, name_of
 from fabric.runtimes.build import Runtimes
 
 NO_FUNCTIONS = Problem(
@@ -101,7 +101,7 @@ def _list_outcomes(result: RunResult, kind: str) -> Iterator[tuple[Task, Outcome
 
 def _list_packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, PackagedFunction]]:
     for task, outcome in _list_outcomes(result, "package"):
-        if outcome.output is not None:
+        if outcome.output is not None and _is_built_here(task):
             [file] = outcome.output.files
             path = workspace / task.inputs.shown_in / file.path
             handler = outcome.output.fact("handler")
@@ -122,6 +122,10 @@ def _group_layers(result: RunResult, workspace: Path) -> PackagedLayers:
     return PackagedLayers(archives, broken)
 
 
+def _is_built_here(task: Task) -> bool:
+    return any(is_kind(need, "build") for need in task.needs)
+
+
 def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     """List the functions that could not be packaged, because of their build or vendored
     packages."""
@@ -133,10 +137,17 @@ def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
         for problem in outcome.problems
     ]
     for task, outcome in _list_outcomes(result, "package"):
-        if outcome.output is None:
+        if not _is_built_here(task):
+            yield task.inputs.function, _existing_image_problem(task.inputs.function)
+        elif outcome.output is None:
             build = builds.get(task.inputs.function)
             own = build.problems if build else ()
             yield task.inputs.function, next(iter((*own, *shared, *outcome.problems, _UNKNOWN)))
+
+
+def _existing_image_problem(function: str) -> Problem:
+    message = f"function `{function}` has an existing image, which fabric does not run locally"
+    return Problem("local/existing-image", message, "start the image with `docker run`")
 
 
 _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")

@@ -40,15 +40,21 @@ def apply_stage_overlays(root: Mapping, stage: str) -> Mapping:
     return root
 
 
+# The keys of a function that its build, package and local runs read.
+BUILD_KEYS = ("build", "checks", "include", "package")
+
+
 def apply_defaults(root: Mapping) -> Mapping:
-    """Merge `defaults` into all functions. The place of a merged function is its own."""
+    """Merge `defaults` into all functions. The place of a merged function is its own. Functions
+    with an existing image get no settings of builds."""
     defaults = find_child(root, "defaults")
     if not isinstance(defaults, Mapping):
         return root
     below = remove_keys(defaults, "name", "entry")
 
     def merge(_name: str, function: Mapping) -> Node:
-        merged = merge_nodes(below, function)
+        has_image = find_child(function, "image") is not None
+        merged = merge_nodes(remove_keys(below, *BUILD_KEYS) if has_image else below, function)
         entries = merged.entries if isinstance(merged, Mapping) else function.entries
         return function._replace(entries=entries)
 

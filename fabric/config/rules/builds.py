@@ -77,7 +77,7 @@ def _list_builds(root: Mapping) -> Iterator[_Build]:
     runtime = read.read_text(find_child(root, "provider"), "runtime")
     service = find_child(root, "build") or EMPTY
     for name, node in list_named_entries(find_child(root, "functions")):
-        if isinstance(node, Mapping):
+        if find_child(node, "image") is None:
             own = find_child(node, "build") or EMPTY
             yield _Build(name, node, read.read_text(node, "runtime", runtime), own, service)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Known
 from typing import NamedTuple
 
 from fabric.config.layers import is_address
-from fabric.config.resolve.stages import list_named_entries
+from fabric.config.resolve.stages import BUILD_KEYS, list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.check import Finding
 from fabric.config.triggers import list_typed_triggers
@@ -60,6 +60,7 @@ def check_function(
         format_excerpt(name), node, read.read_text(node, "runtime", runtime), facts, known
     )
     yield from _check_entry(function)
+    yield from _check_image(function)
     yield from _check_triggers(function)
     yield from _check_references(function)
     yield from _check_ignored_layers(function)
@@ -119,6 +120,16 @@ def _check_entry(function: _FunctionNode) -> Iterator[Finding]:
         runtime, entry = format_excerpt(function.runtime), format_leaf(leaf)
         message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
         yield _make_error("config/entry-runtime", message, leaf, "change the entry or the runtime")
+
+
+def _check_image(function: _FunctionNode) -> Iterator[Finding]:
+    """An existing image is deployed as it is."""
+    image = find_child(function.node, "image")
+    for key in BUILD_KEYS if image is not None else ():
+        leaf = find_child(function.node, key)
+        if leaf is not None:
+            message = f"`{key}` of function `{function.name}` cannot be combined with `image`"
+            yield _make_error("config/bad-value", message, leaf, f"remove `{key}`, or use `entry`")
 
 
 def is_outside_project(entry: str) -> bool:

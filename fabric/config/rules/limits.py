@@ -11,7 +11,6 @@ from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.triggers import BUCKET_HINT, BUCKET_NAME
 from fabric.config.triggers import list_typed_triggers, parse_trigger
-from fabric.config.values import Trigger
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     Mapping,
@@ -99,7 +98,8 @@ def _check_runtime(planned: _Planned, default: str) -> Iterator[Problem]:
     """Check that the provider runs archives of the project's own build."""
     runtime = read.read_text(planned.node, "runtime", default)
     facts = planned.facts
-    if facts is None or not is_command_runtime(runtime):
+    has_image = find_child(planned.node, "image") is not None
+    if facts is None or has_image or not is_command_runtime(runtime):
         return
     supported = facts.platform.command_runtimes
     is_for_images = runtime in facts.platform.image_runtimes
@@ -148,7 +148,21 @@ def _check_base(planned: _Planned, runtime: str, leaf: Scalar) -> Iterator[Probl
         yield Problem("config/missing-key", message, "set `package.base`", place_of(leaf))
 
 
+def _check_existing_image(planned: _Planned) -> Iterator[Problem]:
+    """Check that the provider runs images of AWS Lambda, because others add a server to them."""
+    leaf = find_child(planned.node, "image")
+    if leaf is None or planned.facts is None or planned.facts.platform.needs_entrypoint:
+        return
+    known = ", ".join(f"`{one.id}`" for one in PROVIDERS if one.platform.needs_entrypoint)
+    message = (
+        f"{planned.title} has an existing image, which fabric does not deploy to "
+        f"{format_provider_title(planned.facts.id)}"
+    )
+    yield Problem("config/unfit", message, f"use `entry`, or {known}", place_of(leaf))
+
+
 def _check_package(planned: _Planned, default: str) -> Iterator[Problem]:
+    yield from _check_existing_image(planned)
     leaf = find_child(planned.node, "package", "type")
     facts = planned.facts
     if not isinstance(leaf, Scalar) or leaf.text != "image" or facts is None:
@@ -251,7 +265,7 @@ def _explain_bad_segment(segments: list[str]) -> str:
 
 def _check_equal_triggers(planned: _Planned) -> Iterator[Problem]:
     """Find triggers with the same settings. The order and spelling of keys do not matter."""
-    seen: set[Trigger] = set()
+    seen = set()
     for kind, node in list_typed_triggers(planned.node):
         try:
             trigger = parse_trigger(kind, node)

@@ -30,7 +30,8 @@ class FunctionPath(Struct, frozen=True):
 
 def list_function_paths(config: Config) -> Iterator[FunctionPath]:
     for one in config.functions:
-        yield FunctionPath(one.name, one.entry, ("entry",))
+        if one.entry:
+            yield FunctionPath(one.name, one.entry, ("entry",))
         if one.build.bundle.tsconfig:
             yield FunctionPath(one.name, one.build.bundle.tsconfig, ("build", "tsconfig"))
         for number, pattern in enumerate(one.include):

@@ -251,15 +251,19 @@ def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[F
     slips = (find_nearest(one, shape.index) for one in unknown)
     for name in sorted(shape.required - keys - {*slips}):
         message = f"`{format_path((*path, name))}` is required"
-        example = next(one.example for one in shape.fields if one.name == name)
-        text = example if isinstance(example, str) else json.dumps(example)
-        hint = f"add it, for example `{name}: {text}`" if len(text) <= _LONGEST_EXAMPLE else ""
-        yield _make_finding("config/missing-key", message, node, hint)
-    if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
+        yield _make_finding("config/missing-key", message, node, _suggest_key(shape, name, "it"))
+    found = {*keys, *slips}.intersection(shape.one_of)
+    if shape.one_of and len(found) != 1:
         words = " or ".join(f"`{name}`" for name in shape.one_of)
-        yield _make_finding(
-            "config/missing-key", f"`{format_path(path)}` requires exactly one of {words}", node
-        )
+        message = f"`{format_path(path)}` requires exactly one of {words}"
+        hint = "keep one of them" if found else _suggest_key(shape, shape.one_of[0], "one of them")
+        yield _make_finding("config/missing-key", message, node, hint)
+
+
+def _suggest_key(shape: Fields, name: str, what: str) -> str:
+    example = next(one.example for one in shape.fields if one.name == name)
+    text = example if isinstance(example, str) else json.dumps(example)
+    return f"add {what}, for example `{name}: {text}`" if len(text) <= _LONGEST_EXAMPLE else ""
 
 
 def unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:

@@ -45,9 +45,14 @@ _NAME = Field(
 _ENTRY = Field(
     "entry",
     FILLED,
-    "Source file of the handler, or `<module>.<export>`.",
+    "Source file of the handler, or `<module>.<export>`. Required without `image`.",
     "src/hello.ts",
-    required=True,
+)
+_IMAGE = Field(
+    "image",
+    IMAGE_NAME,
+    "Existing container image, instead of `entry`: a tag or a digest.",
+    "123456789012.dkr.ecr.eu-central-1.amazonaws.com/hello:1",
 )
 PACKAGE = Fields(
     (
@@ -156,9 +161,9 @@ _OPTIONAL = (
     ),
     *FUNCTION_SETTINGS,
 )
-FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL), definition="function")
-# In a stage's overlay only the name is needed: the rest is laid over what stands.
-FUNCTION_OVERLAY = Fields(
-    (_NAME, Field("entry", FILLED, _ENTRY.doc, _ENTRY.example), *_OPTIONAL), definition="function"
+FUNCTION = Fields(
+    (_NAME, _ENTRY, _IMAGE, *_OPTIONAL), one_of=("entry", "image"), definition="function"
 )
+# In a stage's overlay only the name is needed: the rest is laid over what stands.
+FUNCTION_OVERLAY = Fields((_NAME, _ENTRY, _IMAGE, *_OPTIONAL), definition="function")
 FUNCTION_DEFAULTS = Fields(_OPTIONAL)

@@ -292,7 +292,7 @@ class _Conversion:
             self._ledger.change(at.get("Type"), reason, name)
         self._files += convert_function(self._context, at, self._source, self._target)
         self._drop_common_runtime(function)
-        if function.has("entry"):
+        if function.has_code:
             self._config.add("functions", function)
 
     def _build_stacks(self, resources: list[At]) -> tuple[StackDraft, ...]:

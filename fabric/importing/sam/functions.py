@@ -42,7 +42,6 @@ from fabric.importing.source import At
 _SUFFIXES = {"nodejs": "js", "python": "py", "ruby": "rb"}
 _FAMILY = re.compile(r"[a-z]*")
 _CONDITIONAL = "the variables depend on a condition without a known value"
-_ELSEWHERE = "images that are built elsewhere are not supported"
 _UNPACK = 'for one in {0}/*.jar; do python3 -m zipfile -e "$one" "$FABRIC_OUT_DIR"; done'
 
 
@@ -104,8 +103,7 @@ def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[Ne
 
     code, inline, runtime = read("CodeUri"), at.get("Properties", "InlineCode"), read("Runtime")
     if read("PackageType").text == "Image" or not at.get("Properties", "ImageUri").is_missing:
-        hint = "use `package: {type: image}`, which builds the image from the entry"
-        context.ledger.lose(at, _ELSEWHERE, hint)
+        _put_image(context, at, read("PackageType"), function)
     elif not inline.is_missing:
         return _put_inline_code(context, inline, read("Handler"), runtime.text, function)
     elif "Fn::If" in (one.key for one in code.list_entries()):
@@ -125,6 +123,18 @@ def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[Ne
         for one in (code, handler):
             _bind_entry(context, one, function)
     return []
+
+
+def _put_image(context: Context, at: At, package: At, function: Fields) -> None:
+    """Put the address of an image. One of a repository in the stack is not known in time."""
+    image = at.get("Properties", "ImageUri")
+    text = context.read_text(image)
+    if text and "${stack:" not in text:
+        function.put("image", text, image)
+        context.ledger.carry(image, package)
+    else:
+        hint = "use `package: {type: image}`, or push the image and set `image`"
+        context.ledger.lose(at, "fabric does not run a Dockerfile", hint)
 
 
 def _read_default(context: Context, at: At) -> str:
@@ -388,5 +398,5 @@ FUNCTION_RULES: Rules = {
     "SourceKMSKeyArn": lose_because("archives are encrypted with the key of AWS"),
     "TenancyConfig": lose_because("tenant isolation is not supported"),
     "CapacityProviderConfig": lose_because("capacity providers are not supported"),
-    "ImageConfig": lose_because(_ELSEWHERE),
+    "ImageConfig": lose_because("fabric has no such setting of images"),
 }

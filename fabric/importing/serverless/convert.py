@@ -354,7 +354,7 @@ class _Conversion:
                 reason = "names have letters, digits, `_`, `-`, at most 64 with service and stage"
                 self._ledger.remark(at, reason, name)
             self._put_code(at, function)
-            if not function.has("entry"):
+            if not function.has_code:
                 self._ledger.lose(at, "the function has no code in the project")
                 continue
             convert_function(self._context, at, function, self._defaults, inherits=inherits)

@@ -16,6 +16,7 @@ from fabric.importing.draft import Fields
 from fabric.importing.packaging import find_handler_file, list_copied_data
 from fabric.importing.source import At
 
+_NO_SETTING = "fabric has no such setting of images"
 _HINT = "use `package: {type: image}`, which builds the image from the entry"
 _BASE = re.compile(r"(?:public\.ecr\.aws/lambda|amazon/aws-lambda)[/-](nodejs|python):([0-9.]+)\S*")
 # The directory of the code.
@@ -67,8 +68,12 @@ def put_image(context: Context, at: At, images: At, function: Fields) -> None:
     are those of the provider."""
     name = at.get("name") if at.is_map else at
     image = _Image(at, images.get(name.text))
-    if image.where.is_missing or not at.get("uri").is_missing:
-        context.ledger.lose(at, "images that are built elsewhere are not supported", _HINT)
+    if existing := _find_existing(context, at, image):
+        function.put("image", context.read_text(existing), at)
+        context.ledger.carry(name, existing)
+        for one in image.function.list_entries():
+            if one.key not in ("name", "uri"):
+                context.ledger.lose(one, _NO_SETTING)
         return
     try:
         recipe = _find_recipe(context, image)
@@ -77,7 +82,7 @@ def put_image(context: Context, at: At, images: At, function: Fields) -> None:
         context.ledger.lose(at, str(error), _HINT)
         return
     for one in image.other_keys:
-        context.ledger.lose(one, "fabric has no such setting of images")
+        context.ledger.lose(one, _NO_SETTING)
     function.put("runtime", choose_runtime(recipe.runtime))
     function.put("entry", context.surroundings.place(entry), at)
     function.child("package").put("type", "image")
@@ -86,6 +91,18 @@ def put_image(context: Context, at: At, images: At, function: Fields) -> None:
     context.ledger.carry(name, image.provider.get("file"), at.get("command"))
     reason = "fabric builds the image from the entry, without Docker"
     context.ledger.change(image.where, reason, f"runtime: {choose_runtime(recipe.runtime)}")
+
+
+def _find_existing(context: Context, at: At, image: _Image) -> At | None:
+    """Find the address of an image that is built elsewhere; None if a Dockerfile describes it."""
+    provider = image.provider
+    for one in (at.get("uri"), provider.get("uri")):
+        if not one.is_missing:
+            return one
+    if provider.is_missing:
+        return at if not at.is_map else None
+    text = context.read_text(provider) if not provider.is_map else ""
+    return provider if ".dkr.ecr." in text else None
 
 
 def _find_recipe(context: Context, image: _Image) -> _Recipe:

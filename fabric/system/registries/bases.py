@@ -26,10 +26,12 @@ Now: TypeAlias = Callable[[], datetime.datetime]
 
 
 class BaseQuery(Struct, frozen=True):
-    """A base image of the config, and the architecture of the function."""
+    """A base image of the config, and the architecture of the function. An image that is deployed
+    as it is moves more often: its tag is resolved in each run."""
 
     name: str
     architecture: str = ""
+    is_deployed: bool = False
 
     @property
     def platform(self) -> str:
@@ -115,7 +117,8 @@ class Bases:
         reference = require_reference(query.name)
         name = f"tags/{hash_fields((str(reference), query.platform))}"
         stored = _decode_tag(self._load(name))
-        is_fresh = stored and (reference.is_pinned or self._now() - stored.at < TIME_TO_LIVE)
+        time_to_live = datetime.timedelta() if query.is_deployed else TIME_TO_LIVE
+        is_fresh = stored and (reference.is_pinned or self._now() - stored.at < time_to_live)
         if stored and is_fresh:
             return ResolvedBase(reference.pin(stored.digest), stored.digest)
         try:
@@ -211,19 +214,19 @@ def _decode(content: bytes, kind: type[T], name: str) -> T:
 
 
 def _platform_problem(query: BaseQuery) -> Problem:
-    message = f"the base image `{query.name}` has no variant for linux/{query.platform}"
-    hint = "set `architecture`, or use another image as `package.base`"
+    message = f"the image `{query.name}` has no variant for linux/{query.platform}"
+    hint = "set `architecture`, or use another image"
     return Problem("image/no-platform", message, hint)
 
 
 def _damaged_problem(name: str) -> Problem:
     message = f"the registry returned an invalid manifest for `{name}`"
-    return Problem("image/bad-base", message, "use a container image as `package.base`")
+    return Problem("image/bad-base", message, "use a container image")
 
 
 def _offline_problem(name: str, stored: _StoredTag) -> Problem:
     message = (
-        f"the base image `{name}` could not be checked: using {stored.digest[:19]} "
+        f"the image `{name}` could not be checked: using {stored.digest[:19]} "
         f"of {stored.at:%Y-%m-%d %H:%M} UTC"
     )
-    return Problem("image/offline", message, "check the network to use a newer base image")
+    return Problem("image/offline", message, "check the network to use a newer image")

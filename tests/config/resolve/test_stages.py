@@ -156,6 +156,12 @@ def test_defaults_are_merged_below_the_keys_of_each_function() -> None:
         assert first.settings == second.settings == (("tracing", "active"),)
 
 
+def test_defaults_of_builds_are_not_for_existing_images() -> None:
+    defaults = "defaults: {memory: 512, include: ['*.txt'], package: {type: image}}\n"
+    [one] = loaded(f"{HEAD}{defaults}functions: {{a: {{image: r.example/a:1}}}}").functions
+    assert (one.capacity.memory, one.include, one.build.package.base) == (512, (), "r.example/a:1")
+
+
 def test_an_overlay_changes_defaults_and_false_cancels_one() -> None:
     vpc = "vpc: {subnetIds: [s], securityGroupIds: [g]}"
     text = (

@@ -48,6 +48,12 @@ def test_an_entry_fits_its_runtime(entry: str, runtime: str, *, fits: bool) -> N
     assert codes(f"entry: {entry}", runtime=runtime) == ([] if fits else ["config/entry-runtime"])
 
 
+@pytest.mark.parametrize("key", ["build", "checks", "include", "package"])
+def test_an_existing_image_cannot_be_combined_with_settings_of_builds(key: str) -> None:
+    assert codes(f"image: r.example/a:1\n{key}: {{}}") == ["config/bad-value"]
+    assert codes("image: r.example/a:1\nmemory: 256") == []
+
+
 def test_the_runtime_of_a_function_wins_over_that_of_the_provider() -> None:
     assert codes("entry: a.py\nruntime: python3.12") == []
 

@@ -155,6 +155,11 @@ def test_a_function_has_each_trigger_once(first: str, second: str, found: int) -
     assert codes(one(f"{first}, {second}")) == ["config/same-trigger"] * found
 
 
+@pytest.mark.parametrize(("provider", "found"), [("cloud1-lambda", 0), ("cloud2-functions", 1)])
+def test_an_existing_image_must_be_one_of_aws_lambda(provider: str, found: int) -> None:
+    assert codes("{name: a, image: r.example/a:1}", provider) == ["config/unfit"] * found
+
+
 def test_time_zones_by_name() -> None:
     assert codes(cron("schedule: rate(1 day), timezone: Europe/Berlin")) == []
     assert codes(cron("schedule: rate(1 day), timezone: UTC")) == []

@@ -32,6 +32,17 @@ def test_the_handler_gets_the_directory_of_its_code() -> None:
     }
 
 
+def test_an_existing_image_is_carried() -> None:
+    text = (
+        "Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    PackageType: Image\n"
+        "    ImageUri: !Sub '${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/shop:1'\n"
+    )
+    done = from_sam(template(text), SOURCE)
+    image = "${aws:accountId}.dkr.ecr.eu-west-1.amazonaws.com/shop:1"
+    assert done.function == {"name": "Api", "image": image}
+    assert done.reasons() == []
+
+
 @pytest.mark.parametrize("code", ["src/api.ts", "src/api.zip", "./src/api.py"])
 def test_a_file_as_code_is_replaced_by_the_sources_of_its_directory(code: str) -> None:
     text = (

@@ -78,7 +78,6 @@ def test_what_fabric_does_not_run_is_reported(dockerfile: str, reason: str) -> N
 @pytest.mark.parametrize(
     ("image", "reason"),
     [
-        ("uri: x", "images that are built elsewhere"),
         ("path: ./, file: Other", "no file `Other`"),
         ("path: ./, buildArgs: {A: b}", "no such setting of images"),
     ],
@@ -86,6 +85,24 @@ def test_what_fabric_does_not_run_is_reported(dockerfile: str, reason: str) -> N
 def test_images_of_other_places_and_settings_are_reported(image: str, reason: str) -> None:
     done = convert(f'{_NODE}COPY app.js .\nCMD ["app.handler"]\n', image=image)
     assert any(reason in one for one in done.reasons())
+
+
+_ACCOUNT = "111122223333.dkr.ecr.eu-central-1.amazonaws.com/shop"
+
+
+@pytest.mark.parametrize(
+    ("function", "images"),
+    [
+        (f"{_ACCOUNT}:1", "{}"),
+        (f"{{uri: '{_ACCOUNT}:1'}}", "{}"),
+        ("own", f"{{own: '{_ACCOUNT}:1'}}"),
+        ("{name: own}", f"{{own: {{uri: '{_ACCOUNT}:1'}}}}"),
+    ],
+)
+def test_an_existing_image_is_carried(function: str, images: str) -> None:
+    done = from_serverless(service(f"api: {{image: {function}}}", f"ecr: {{images: {images}}}"))
+    assert done.function == {"name": "api", "image": f"{_ACCOUNT}:1"}
+    assert done.reasons() == []
 
 
 def test_the_report_names_the_new_runtime() -> None:

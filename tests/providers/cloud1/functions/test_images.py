@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fabric.runtimes.contract import BuiltFile
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.in_process import project
 from tests.support.project import Done, Project
@@ -16,6 +17,12 @@ from tests.support.servers.strict_cloud1.client import StrictCloud1
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.timeout(60)]
 _PYTHON = {"Env": ["AWS_EXECUTION_ENV=AWS_Lambda_python3.12"]}
 _HANDLER = "def handler(event, context):\n    return {'statusCode': 200, 'body': 'WORD'}\n"
+
+
+_EXISTING = (
+    "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.12}\n"
+    "functions:\n  hello: {image: IMAGE, triggers: [{type: http, path: /hello}]}\n"
+)
 
 
 @dataclass
@@ -46,6 +53,13 @@ class Shop:
         }
         (self.project.root / "tools").mkdir(exist_ok=True, mode=0o700)
         return self.project.json(*words, env=env)
+
+    def push(self, registry: DockerRegistry, name: str, word: str) -> str:
+        """Push an image with the whole function, as another tool does."""
+        settings = {**_PYTHON, "Cmd": ["hello.handler"]}
+        files = [BuiltFile("var/task/hello.py", _HANDLER.replace("WORD", word).encode())]
+        image = registry.push_base(name, text=word, settings=settings, files=files)
+        return image.replace(registry.name, self.proxy.name)
 
     def ran(self, *words: str) -> Any:
         self.proxy.calls.clear()
@@ -176,9 +190,33 @@ def test_a_moved_base_is_a_reason_to_deploy(shop: Shop, registry: DockerRegistry
     for path in (shop.project.root / "tools/images/tags").iterdir():
         path.unlink()
     tasks = {one["id"]: one for one in shop.ran("plan")["tasks"]}
-    assert tasks["image:shop/hello"]["reason"] == f"base image {shop.base} moved"
+    assert tasks["image:shop/hello"]["reason"] == f"image {shop.base} moved"
     shop.ran("deploy")
     assert shop.said() == "one"
+
+
+def test_an_existing_image_is_deployed_by_its_digest(shop: Shop, registry: DockerRegistry) -> None:
+    name = f"team-{shop.project.root.name.lower()}"
+    image = shop.push(registry, name, "one")
+    shop.cloud1.client("ecr").create_repository(repositoryName=name)
+    shop.project.write({"fabric.yml": _EXISTING.replace("IMAGE", image)})
+    shop.ran("deploy")
+    first = shop.described()["Code"]["ImageUri"]
+    assert shop.said() == "one"
+    shop.ran("deploy")
+    assert shop.cloud1.calls() == {}
+    shop.push(registry, name, "two")
+    tasks = {one["id"]: one for one in shop.ran("plan")["tasks"]}
+    assert tasks["image:shop/hello"]["reason"] == f"image {image} moved"
+    shop.ran("deploy")
+    assert shop.said() == "two"
+    shop.ran("rollback")
+    assert (shop.said(), shop.described()["Code"]["ImageUri"]) == ("one", first)
+    assert not shop.proxy.count("PUT", "")
+    shop.ran("remove", "--yes")
+    assert shop.cloud1.left() == {}
+    assert shop.cloud1.client("ecr").describe_repositories(repositoryNames=[name])
+    assert registry.registries().find(registry.name).read_manifest(name, "1")
 
 
 def test_a_service_without_images_never_asks_ecr(site: Cloud1Site) -> None:
