@@ -516,9 +516,15 @@ _CLOUD3 = Fields(
         ),
         Field(
             "maximumInstances",
-            Integer(40, 1_000),
+            Integer(1, 1_000),
             "Maximum number of instances of the app. Default: 100.",
             100,
+        ),
+        Field(
+            "sku",
+            OneOf(("FC1", "Y1", "EP1", "EP2", "EP3"), "a plan of Azure Functions"),
+            "Plan: Flex Consumption (FC1), Consumption (Y1) or Premium (EP1 to EP3). Default: FC1.",
+            "EP1",
         ),
     ),
     is_open=True,

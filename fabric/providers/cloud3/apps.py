@@ -21,6 +21,7 @@ from fabric.providers.cloud3.client import (
     build_versioned_call,
     build_web_call,
 )
+from fabric.providers.cloud3.hosting import Hosting
 from fabric.providers.cloud3.operations import change, make_change
 from fabric.providers.cloud3.package import AppConfig
 from fabric.providers.cloud3.triggers import STORAGE_SETTING
@@ -65,6 +66,7 @@ class _SiteProperties(Struct, frozen=True, rename="camel"):
     default_host_name: str | None = None
     host_name_ssl_states: tuple[_HostName, ...] | None = None
     function_app_config: _AppConfigRow | None = None
+    site_config: dict[str, object] | None = None
 
 
 class SiteRow(Struct, frozen=True):
@@ -96,6 +98,9 @@ class SiteRow(Struct, frozen=True):
         return next((one.name for one in rows if one.host_type == "Repository"), "")
 
     def has_config(self, config: AppConfig) -> bool:
+        if not config.hosting.is_flex:
+            found = self.properties.site_config or {}
+            return all(found.get(name) == value for name, value in config.site_config.items())
         there = self.properties.function_app_config or _AppConfigRow()
         runtime, scale = there.runtime or _Runtime(), there.scale_and_concurrency or {}
         sizes = (scale.get("maximumInstanceCount"), scale.get("instanceMemoryMB"))
@@ -149,22 +154,19 @@ def create_app(work: Cloud3Work, config: AppConfig) -> StorageCalls:
     if not work.own.storage_account:
         _create_storage(work, region, tags)
     storage = open_storage(work)
-    for name in storage.containers:
+    for name in storage.containers[: 2 if config.hosting.is_flex else 1]:
         storage.make_container(name)
-    plan = work.web(f"serverfarms/{work.app}")
-    sku = {"tier": "FlexConsumption", "name": "FC1"}
-    document = {
-        "location": region,
-        "kind": "functionapp",
-        "tags": tags,
-        "sku": sku,
-        "properties": {"reserved": True},
-    }
-    change(work, build_web_call("PUT", plan, document), "plan", work.app)
+    _write_plan(work, region, config.hosting)
     site = _build_site(work, storage, region, config)
     change(work, build_web_call("PUT", work.site(), site), "function app", work.app)
     work.watch.hear(f"created the function app {work.app}")
     return storage
+
+
+def _write_plan(work: Cloud3Work, region: str, hosting: Hosting) -> None:
+    plan = work.web(f"serverfarms/{work.app}")
+    document = hosting.describe_plan(region, build_tags(work))
+    change(work, build_web_call("PUT", plan, document), "plan", work.app)
 
 
 def _create_storage(work: Cloud3Work, region: str, tags: JsonObject) -> None:
@@ -187,17 +189,18 @@ def _build_site(
     work: Cloud3Work, storage: StorageCalls, region: str, config: AppConfig
 ) -> JsonObject:
     connection = build_connection(work, storage)
-    blobs = work.account.storage.replace("{account}", storage.name).replace("{service}", "blob")
-    settings = {
-        STORAGE_SETTING: connection,
-        _DEPLOYMENT_SETTING: connection,
-        "AzureWebJobsDisableHomepage": "true",
-    }
-    authentication = {
-        "type": "StorageAccountConnectionString",
-        "storageAccountConnectionStringName": _DEPLOYMENT_SETTING,
-    }
-    container = {"type": "blobContainer", "value": f"{blobs.rstrip('/')}/{storage.containers[1]}"}
+    settings = {STORAGE_SETTING: connection, "AzureWebJobsDisableHomepage": "true"}
+    own: JsonObject = {}
+    rows: JsonObject = {}
+    if config.hosting.is_flex:
+        settings[_DEPLOYMENT_SETTING] = connection
+        deployment = {"storage": _describe_container(storage)}
+        own = {"functionAppConfig": {"deployment": deployment, **config.document}}
+    else:
+        settings["FUNCTIONS_EXTENSION_VERSION"] = "~4"
+        settings["FUNCTIONS_WORKER_RUNTIME"] = config.name
+        rows = config.site_config
+    named = [{"name": name, "value": text} for name, text in sorted(settings.items())]
     return {
         "location": region,
         "kind": "functionapp,linux",
@@ -205,13 +208,20 @@ def _build_site(
         "properties": {
             "serverFarmId": work.web(f"serverfarms/{work.app}"),
             "httpsOnly": True,
-            "functionAppConfig": {
-                "deployment": {"storage": {**container, "authentication": authentication}},
-                **config.document,
-            },
-            "siteConfig": {
-                "appSettings": [{"name": name, "value": text} for name, text in settings.items()]
-            },
+            **own,
+            "siteConfig": {**rows, "appSettings": named},
+        },
+    }
+
+
+def _describe_container(storage: StorageCalls) -> JsonObject:
+    """Describe the container of the package that an app on Flex Consumption runs."""
+    return {
+        "type": "blobContainer",
+        "value": f"{storage.base}/{storage.containers[1]}",
+        "authentication": {
+            "type": "StorageAccountConnectionString",
+            "storageAccountConnectionStringName": _DEPLOYMENT_SETTING,
         },
     }
 
@@ -231,8 +241,17 @@ def build_connection(work: Cloud3Work, storage: StorageCalls) -> str:
 
 
 def update_app(work: Cloud3Work, config: AppConfig) -> None:
-    """Change the runtime, the memory and the number of instances of an app. A PATCH cannot: the
-    app is written as it was read, which keeps its settings."""
+    """Change the runtime, the memory and the number of instances of an app. On Flex Consumption a
+    PATCH cannot: the app is written as it was read, which keeps its settings."""
+    if config.hosting.is_flex:
+        _update_flex_app(work, config)
+    else:
+        document = {"properties": {"siteConfig": config.site_config}}
+        change(work, build_web_call("PATCH", work.site(), document), "function app", work.app)
+    work.watch.hear(f"changed the settings of the function app {work.app}")
+
+
+def _update_flex_app(work: Cloud3Work, config: AppConfig) -> None:
     there = work.ask(build_web_call("GET", work.site()), _WholeSite)
     known = _read_object(there.properties.get("functionAppConfig"))
     scale = _read_object(known.get("scaleAndConcurrency"))
@@ -252,7 +271,6 @@ def update_app(work: Cloud3Work, config: AppConfig) -> None:
         }
     call = build_web_call("PUT", work.site(), document)
     change(work, call, "function app", work.app)
-    work.watch.hear(f"changed the settings of the function app {work.app}")
 
 
 def _read_object(value: object) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Packages of versions in the storage account: one private container, one blob per version."""
 
 import base64
+import datetime
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.client import Cloud3Call, Cloud3Work, build_versioned_call
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
-from fabric.system.crypto.shared_key import Objstore3Account, sign_request
+from fabric.system.crypto.shared_key import Objstore3Account, sign_reading, sign_request
 from fabric.system.http.http_client import HttpReply, HttpRequest
 from fabric.system.retry import TransientError
 
@@ -24,6 +25,8 @@ _FORBIDDEN, _EXISTS = 403, 409
 _BEING_DELETED = "ContainerBeingDeleted"
 _CODE = re.compile(r"<Code>([A-Za-z]+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<\n]+)")
+# An app reads its package whenever an instance starts.
+_READABLE = datetime.timedelta(days=3650)
 # A large package needs longer than other requests.
 _UPLOAD_SECONDS = 300.0
 _PAGES = 1000
@@ -64,6 +67,17 @@ class StorageCalls(Struct, frozen=True):
     @property
     def key(self) -> Secret[bytes]:
         return fetch_storage_key(self.work, self.work.ask)
+
+    @property
+    def base(self) -> str:
+        form = self.work.account.storage
+        return form.replace("{account}", self.name).replace("{service}", "blob").rstrip("/")
+
+    def sign_package(self, ident: str) -> str:
+        """Return the address of a package, with a signature to read it."""
+        clock = self.work.api.clock
+        account = Objstore3Account(self.name, self.key, self.base)
+        return sign_reading(account, self._path(ident), clock.now() + _READABLE)
 
     @property
     def containers(self) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.model.secrets.secret import Secret
+from fabric.providers.cloud3.hosting import FLEX, HOSTINGS, Hosting
 from fabric.providers.cloud3.tokens import Cloud3Identity, request_token
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
@@ -58,6 +59,11 @@ class Cloud3Settings(Struct, frozen=True, rename="camel"):
     app_name: str = ""
     storage_account: str = ""
     maximum_instances: int = 100
+    sku: str = FLEX
+
+    @property
+    def hosting(self) -> Hosting:
+        return HOSTINGS.get(self.sku) or HOSTINGS[FLEX]
 
 
 class Cloud3Account(Struct, frozen=True, kw_only=True):

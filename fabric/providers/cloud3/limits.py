@@ -1,14 +1,14 @@
 """Settings that Azure or fabric does not support there, found without an API call."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from fabric.model.problems import Problem
 from fabric.providers.cloud3.client import PROVIDER_ID, Cloud3Settings
+from fabric.providers.cloud3.hosting import Hosting
 from fabric.providers.cloud3.package import (
     ENVIRONMENT,
-    MEMORY,
-    MOST_SECONDS,
     SHARED,
     find_app_runtime,
     unsupported_runtime_problem,
@@ -48,6 +48,7 @@ _RESERVED = re.compile(
     r"FABRIC_.*|AzureWebJobs.*|AzureFunctions.*|FUNCTIONS_.*|WEBSITE_.*|DEPLOYMENT_STORAGE_.*|SCM_.*"
     r"|CONTAINER_.*|HOME|PATH|PYTHONPATH|NODE_OPTIONS"
 )
+_OTHER_PLAN = f"set `{'.'.join(EXTENSION)}.sku` to another plan"
 _RESERVED_FORM = "the variable `{}`, which Azure or fabric sets in the app"
 
 
@@ -59,7 +60,8 @@ def find_unsupported(
         problem = Problem(UNFIT, message, "use a region such as westeurope")
         yield Unsupported("", problem, keys=("provider", "region"))
     yield from _find_setting_problems(own)
-    yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
+    find_function = partial(_find_function_problems, own.hosting)
+    yield from find_draft_problems(functions, find_function, _find_trigger_problems)
     yield from find_mixed_runtimes(functions, SHARED)
     yield from find_name_conflicts(functions, str.lower, "named `{}` on Azure")
     yield from _find_route_conflicts(functions)
@@ -75,9 +77,14 @@ def _find_setting_problems(own: Cloud3Settings) -> Iterator[Unsupported]:
         yield unsupported_setting(
             EXTENSION, "storageAccount", "not the name of a storage account", hint
         )
+    least, most = own.hosting.instances
+    if not least <= own.maximum_instances <= most:
+        why = f"not allowed for {own.hosting.title}"
+        hint = f"use {least} to {most}"
+        yield unsupported_setting(EXTENSION, "maximumInstances", why, hint)
 
 
-def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
+def _find_function_problems(hosting: Hosting, one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     if find_app_runtime(runtime) is None:
@@ -89,7 +96,7 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
         why = "is packaged as an image, and a function app contains archives"
         yield function_problem(one.name, why, "remove `package`")
     yield from find_architecture_problems(one, "and function apps are amd64 only")
-    yield from _find_size_problems(one, settings.get("memory", ""), settings.get("timeout", ""))
+    yield from _find_size_problems(hosting, one, settings)
     yield from find_concurrency_problems(one, "an app cannot be limited to 0 instances", "Azure")
     if read_reserved_concurrency(one):
         why = "sets `reservedConcurrency`, and all functions share the instances of an app"
@@ -101,13 +108,16 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     yield from find_reserved_variables(one, _RESERVED.fullmatch, _RESERVED_FORM)
 
 
-def _find_size_problems(one: FunctionDraft, memory: str, timeout: str) -> Iterator[Problem]:
-    if memory.isdigit() and int(memory) > MEMORY[-1]:
-        why = f"has {memory} MB of memory; the maximum on Azure is {MEMORY[-1]}"
-        yield function_problem(one.name, why, "reduce `memory`")
-    if timeout.isdigit() and int(timeout) > MOST_SECONDS:
-        why = f"has a timeout of {timeout} s; fabric allows {MOST_SECONDS} s on Azure"
-        yield function_problem(one.name, why, "reduce `timeout`")
+def _find_size_problems(
+    hosting: Hosting, one: FunctionDraft, settings: Mapping[str, str]
+) -> Iterator[Problem]:
+    memory, timeout = settings.get("memory", ""), settings.get("timeout", "")
+    if memory.isdigit() and int(memory) > hosting.memory[-1]:
+        why = f"has {memory} MB of memory; the maximum of {hosting.title} is {hosting.memory[-1]}"
+        yield function_problem(one.name, why, f"reduce `memory`, or {_OTHER_PLAN}")
+    if timeout.isdigit() and int(timeout) > hosting.seconds:
+        why = f"has a timeout of {timeout} s; fabric allows {hosting.seconds} s on {hosting.title}"
+        yield function_problem(one.name, why, f"reduce `timeout`, or {_OTHER_PLAN}")
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:

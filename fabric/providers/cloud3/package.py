@@ -18,6 +18,7 @@ from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.cloud3.blobs import PackageRow
 from fabric.providers.cloud3.client import Cloud3Settings
+from fabric.providers.cloud3.hosting import FLEX, HOSTINGS, Hosting
 from fabric.providers.cloud3.triggers import list_app_functions
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import attach_error_spot
@@ -43,10 +44,9 @@ ENVIRONMENT = SharedEnvironment("Azure", "app", 256 * 1024)
 SHARED = "the runtime of a function app"
 MOST_BYTES = 256 * 1024 * 1024
 # In MB.
-MEMORY = (512, 2048, 4096)
 _DEFAULT_MEMORY = 2048
-# In seconds: of a function without a timeout, and of any.
-_SECONDS, MOST_SECONDS = 30, 1800
+# Of a function without a timeout.
+_SECONDS = 30
 _NODE = re.compile(r"nodejs(?:(20|22|24)(?:\.x)?)?")
 _PYTHON = re.compile(r"python(3\.1[0-3])?")
 _OWN, _CODE = "_fabric", "_fabric/code"
@@ -72,15 +72,26 @@ class AppConfig(Struct, frozen=True, kw_only=True):
     version: str
     memory: int
     instances: int
+    hosting: Hosting = HOSTINGS[FLEX]
 
     @property
     def document(self) -> JsonObject:
+        """The settings of Flex Consumption, in its form. Other plans are named."""
         return {
             "runtime": {"name": self.name, "version": self.version},
             "scaleAndConcurrency": {
                 "maximumInstanceCount": self.instances,
                 "instanceMemoryMB": self.memory,
             },
+            **({} if self.hosting.is_flex else {"sku": self.hosting.sku}),
+        }
+
+    @property
+    def site_config(self) -> JsonObject:
+        """The settings of the other plans."""
+        return {
+            "linuxFxVersion": f"{self.name.upper()}|{self.version}",
+            "functionAppScaleLimit": self.instances,
         }
 
 
@@ -118,8 +129,9 @@ def plan_package(
     config = AppConfig(
         name=runtime.name,
         version=runtime.version,
-        memory=choose_memory([read_memory(one) for one in orders]),
+        memory=choose_memory(own.hosting, [read_memory(one) for one in orders]),
         instances=own.maximum_instances,
+        hosting=own.hosting,
     )
     owner = WholeOwner(address.service, address.stage)
     secret, plain = split_variables(orders)
@@ -172,10 +184,9 @@ def _choose_runtime(orders: Sequence[FunctionOrder]) -> AppRuntime:
     return found
 
 
-def choose_memory(asked: Sequence[int]) -> int:
+def choose_memory(hosting: Hosting, asked: Sequence[int]) -> int:
     """Choose the smallest size of an instance that is sufficient for each function."""
-    most = max(asked, default=0)
-    return next((size for size in MEMORY if size >= (most or _DEFAULT_MEMORY)), MEMORY[-1])
+    return hosting.choose_memory(max(asked, default=0) or _DEFAULT_MEMORY)
 
 
 def _list_folders(orders: Sequence[FunctionOrder], runtime: AppRuntime) -> list[str]:

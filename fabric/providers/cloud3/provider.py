@@ -26,11 +26,13 @@ from fabric.providers.cloud3.functions import (
     find_by_mark,
     find_versions_by_marks,
 )
+from fabric.providers.cloud3.hosting import FLEX
 from fabric.providers.cloud3.limits import find_unsupported
 from fabric.providers.cloud3.observe import Cloud3Observer, Cloud3Workspace
 from fabric.providers.cloud3.package import ENVIRONMENT
 from fabric.providers.cloud3.release import (
     ONE_VERSION,
+    PLAN,
     SUBSCRIPTION,
     delete_service,
     find_missing,
@@ -108,7 +110,13 @@ class Cloud3Functions(WholeDeployer[Cloud3Work], frozen=True, kw_only=True):
             CurrentOwner(SUBSCRIPTION, _SUBSCRIPTION, self.subscription),
             CurrentOwner(APP, name, self.own.app_name),
         )
-        found = (find_owner_conflict(record, (), one) for one in there)
+        plan = CurrentOwner(PLAN, f"extensions.{PROVIDER_ID}.sku", self.own.sku)
+        # Earlier versions of fabric noted no plan.
+        earlier = FLEX if record.kept and PLAN not in dict(record.kept) else ""
+        found = (
+            *(find_owner_conflict(record, (), one) for one in there),
+            find_owner_conflict(record, (earlier,), plan),
+        )
         return next(filter(None, found), None) or super().elsewhere(record)
 
     @property

@@ -29,7 +29,9 @@ from fabric.providers.cloud3.client import (
     OWNER_TAG,
     Cloud3Work,
     build_versioned_call,
+    build_web_call,
 )
+from fabric.providers.cloud3.hosting import FLEX, HOSTINGS, PACKAGE_SETTING
 from fabric.providers.cloud3.operations import await_host, publish
 from fabric.providers.cloud3.package import AppConfig, setting_prefix
 from fabric.providers.cloud3.subscriptions import (
@@ -50,7 +52,7 @@ from fabric.providers.core.whole_service import (
     require_one_version,
 )
 
-VERSION, SUBSCRIPTION = "version", "subscription"
+VERSION, SUBSCRIPTION, PLAN = "version", "subscription", "plan"
 # The names of the event subscriptions.
 _EVENTS = "events"
 ONE_VERSION = "a function app has one"
@@ -76,7 +78,8 @@ def release_service(
         work.watch.hear(f"the version {ident} receives all traffic at {_endpoint(work, site)}")
     endpoint = _endpoint(work, site)
     outputs = build_outputs(endpoint, functions, partial(build_function_name, address))
-    kept = ((APP, work.app), (VERSION, ident), (SUBSCRIPTION, work.account.subscription))
+    known = ((VERSION, ident), (SUBSCRIPTION, work.account.subscription), (PLAN, work.own.sku))
+    kept = ((APP, work.app), *known)
     events = ((_EVENTS, ",".join(sorted(one.name for one in wanted))),) if wanted else ()
     return Released(endpoint, (*outputs, (_APP_OUTPUT, work.app)), (*kept, *events))
 
@@ -101,11 +104,14 @@ def _publish_version(
         message = f"the package of the version {ident} is not in the storage account"
         hint = "deploy again with `--force`: it was deleted outside fabric"
         raise FabricError(Problem("deploy/incomplete", message, hint))
-    content = storage.fetch_package(ident)
+    content = storage.fetch_package(ident) if work.own.hosting.is_flex else b""
     config = _read_config(row)
     if config is not None and not site.has_config(config):
         update_app(work, config)
-    publish(work, site.publishing_host, ident, content)
+    if work.own.hosting.is_flex:
+        publish(work, site.publishing_host, ident, content)
+    else:
+        _point_to_package(work, storage.sign_package(ident), ident)
     await_host(work, site.host)
     if subscriptions or _may_have_events(address, site):
         update_subscriptions(work, subscriptions)
@@ -114,6 +120,13 @@ def _publish_version(
         parse_version(one.resource_id).ident for one in list_recorded_rows(address.previous)
     }
     _delete_packages(storage, [one.ident for one in rows if one.ident not in recorded | {ident}])
+
+
+def _point_to_package(work: Cloud3Work, address: str, ident: str) -> None:
+    """Let an app run a stored package: one change of its settings, which restarts it."""
+    write_settings(work, {**fetch_settings(work), PACKAGE_SETTING: address})
+    work.watch.hear(f"publishing the version {ident} to {work.app}")
+    work.ask(build_web_call("POST", work.site("/syncfunctiontriggers")), object)
 
 
 def _may_have_events(address: DeploymentAddress, site: SiteRow) -> bool:
@@ -137,6 +150,7 @@ class _Scale(Struct, frozen=True):
 class _Config(Struct, frozen=True):
     runtime: _Runtime
     scale: _Scale = msgspec.field(name="scaleAndConcurrency")
+    sku: str = FLEX
 
 
 def _read_config(row: PackageRow) -> AppConfig | None:
@@ -150,6 +164,7 @@ def _read_config(row: PackageRow) -> AppConfig | None:
         version=found.runtime.version,
         memory=found.scale.memory,
         instances=found.scale.count,
+        hosting=HOSTINGS.get(found.sku) or HOSTINGS[FLEX],
     )
 
 

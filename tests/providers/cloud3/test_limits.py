@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.cloud3.client import Cloud3Settings
+from fabric.providers.cloud3.hosting import FLEX, HOSTINGS
 from fabric.providers.cloud3.limits import find_unsupported
 from fabric.providers.cloud3.package import choose_memory
 from fabric.providers.cloud3.triggers import convert_route, convert_schedule
@@ -55,7 +56,7 @@ def test_an_ordinary_service_fits() -> None:
         (with_settings(runtime="nodejs18.x"), "which Azure does not offer"),
         (with_settings(runtime="go1.x"), "which Azure does not offer"),
         (with_settings(architecture="arm64"), "amd64 only"),
-        (with_settings(memory="8192"), "the maximum on Azure is 4096"),
+        (with_settings(memory="8192"), "the maximum of the Flex Consumption plan is 4096"),
         (replace(with_settings(timeout="2000"), triggers=()), "fabric allows 1800 s"),
         (replace(GOOD, name="a--1"), "a name that Azure does not allow"),
         (with_settings(package="image"), "is packaged as an image"),
@@ -69,6 +70,23 @@ def test_an_ordinary_service_fits() -> None:
 )
 def test_an_unsupported_setting_is_told(draft: FunctionDraft, words: str) -> None:
     (message,) = told(draft)
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("own", "draft", "words"),
+    [
+        (Cloud3Settings(sku="Y1"), with_settings(memory="2048"), "the Consumption plan is 1536"),
+        (Cloud3Settings(sku="Y1"), replace(with_settings(timeout="600"), triggers=()), "590 s on"),
+        (Cloud3Settings(sku="EP2"), with_settings(memory="8192"), "the Premium plan is 7168"),
+        (Cloud3Settings(maximum_instances=10), GOOD, "not allowed for the Flex Consumption plan"),
+        (Cloud3Settings(sku="EP1", maximum_instances=200), GOOD, "not allowed for the Premium"),
+    ],
+)
+def test_limits_are_those_of_the_plan(
+    own: Cloud3Settings, draft: FunctionDraft, words: str
+) -> None:
+    (message,) = told(draft, own=own)
     assert words in message
 
 
@@ -120,7 +138,7 @@ def test_a_schedule_has_six_fields(schedule: str, found: str) -> None:
 
 
 def test_the_memory_is_a_size_of_azure() -> None:
-    assert [choose_memory(one) for one in ([], [0], [128], [600, 512], [3000])] == [
+    assert [choose_memory(HOSTINGS[FLEX], one) for one in ([], [0], [128], [600, 512], [3000])] == [
         2048,
         2048,
         512,

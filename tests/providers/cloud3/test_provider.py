@@ -26,6 +26,16 @@ _PUBLISH = {
     "host status": 1,
     "merge_tags": 1,
 }
+_POINT = {
+    "get": 1,
+    "GET blob list": 1,
+    "list_application_settings": 1,
+    "update_application_settings": 1,
+    "sync_function_triggers": 1,
+    "list_host_keys": 1,
+    "host status": 1,
+    "merge_tags": 1,
+}
 _STORE = {"get": 1, "GET blob list": 1, "PUT blob blob": 1}
 
 
@@ -87,6 +97,50 @@ def test_a_service_that_is_as_it_was_released_is_looked_at_once(site: Cloud3Site
     site.reset()
     site.release(["hello", "bye"])
     assert site.cloud3.actions() == {"get": 1}
+
+
+@pytest.mark.parametrize("sku", ["Y1", "EP1"])
+def test_an_app_on_another_plan_runs_the_stored_package(site: Cloud3Site, sku: str) -> None:
+    site.extension = {"sku": sku}
+    site.up(*site.both())
+    then = site.live("hello").resource_id
+    [plan] = site.cloud3.group.plans.values()
+    assert (plan["sku"]["name"], site.said()) == (sku, "one")
+    site.cloud3.site.settings["THEIRS"] = "kept"
+    site.reset()
+    site.up(*site.both("two"))
+    assert site.cloud3.actions() == total(_STORE, _POINT)
+    assert site.said() == "two"
+    site.up(*(replace(one, version=then) for one in site.both()))
+    assert (site.said(), site.cloud3.site.settings["THEIRS"]) == ("one", "kept")
+    site.dissolve()
+    assert site.cloud3.left() == {}
+
+
+@pytest.mark.parametrize(("then", "now"), [("FC1", "Y1"), ("EP1", "FC1")])
+def test_the_plan_of_an_app_cannot_change(site: Cloud3Site, then: str, now: str) -> None:
+    site.extension = {"sku": then}
+    site.up(*site.both())
+    site.extension = {"sku": now}
+    error = problem_of(lambda: site.up(*site.both("two")))
+    assert error.first.code == "deploy/other-place"
+    assert (site.said(), set(site.cloud3.group.plans)) == ("one", {site.cloud3.site.name})
+
+
+def test_the_triggers_of_an_app_on_another_plan_are_published(site: Cloud3Site) -> None:
+    site.extension = {"sku": "Y1"}
+    site.up(site.order("hello", HTTP, trigger("cron", schedule="rate(5 minutes)")))
+    assert site.cloud3.schedules() == {"hello--1": "0 */5 * * * *"}
+
+
+def test_a_changed_runtime_is_a_changed_setting_of_another_plan(site: Cloud3Site) -> None:
+    site.extension = {"sku": "Y1"}
+    site.up(site.order("hello", HTTP))
+    site.extension = {"sku": "Y1", "maximumInstances": 7}
+    site.up(site.order("hello", HTTP))
+    config = site.cloud3.site.document["properties"]["siteConfig"]
+    assert config["functionAppScaleLimit"] == 7
+    assert site.said() == "one"
 
 
 def test_a_secret_is_a_setting_of_its_version_and_in_no_package(site: Cloud3Site) -> None:

@@ -2,9 +2,11 @@
 deploys."""
 
 import base64
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from fabric.model.secrets.secret import Secret
@@ -100,6 +102,9 @@ def test_a_real_storage_server_accepts_the_calls_of_deploys(tmp_path: Path) -> N
         assert [one.ident for one in storage.list_packages()] == ["b", "a"]
         assert storage.list_packages()[0].config == '{"a":"b, c"}'
         assert storage.fetch_package("b") == b"b"
+        signed = storage.sign_package("a")
+        assert httpx.get(signed).content == b"a"
+        assert httpx.get(signed.replace("a.zip", "b.zip")).status_code == HTTPStatus.FORBIDDEN
         for _ in range(2):
             storage.delete_package("b")
         assert [one.ident for one in storage.list_packages()] == ["a"]

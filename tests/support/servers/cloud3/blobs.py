@@ -56,6 +56,18 @@ def check_signature(call: StorageCall, storage: Storage) -> None:
         raise StorageError(403, "AuthenticationFailed")
 
 
+def read_signed(storage: Storage, path: str, query: Mapping[str, str]) -> bytes:
+    """The blob at an address with a signature. Without a valid one there is none."""
+    fields = ("sp", "st", "se", "", "si", "sip", "spr", "sv", "sr", *("" for _ in range(7)))
+    lines = [query.get(name, "") for name in fields]
+    lines[3] = f"/blob/{storage.name}{path}"
+    mac = hmac.new(storage.key, "\n".join(lines).encode(), hashlib.sha256).digest()
+    container, _, name = unquote(path.strip("/")).partition("/")
+    found = storage.containers.get(container, {}).get(name)
+    is_valid = query.get("sig") == base64.b64encode(mac).decode() and query.get("sp") == "r"
+    return found.content if found and is_valid else b""
+
+
 def answer(call: StorageCall, storage: Storage, rest: str, service: str) -> StorageAnswer:
     """`rest` is the path below the account."""
     check_signature(call, storage)

@@ -55,7 +55,13 @@ class Cloud3Front(ThreadingHTTPServer):
         raise RefusedError(404, "no such host")
 
     def host_of(self, site: Site) -> Host:
-        runtime = site.document["properties"]["functionAppConfig"]["runtime"]["name"]
+        properties = site.document["properties"]
+        if site.is_flex:
+            runtime = properties["functionAppConfig"]["runtime"]["name"]
+        else:
+            runtime = properties["siteConfig"]["linuxFxVersion"].partition("|")[0].lower()
+            assert site.settings["FUNCTIONS_WORKER_RUNTIME"] == runtime
+            assert site.settings["FUNCTIONS_EXTENSION_VERSION"] == "~4"
         return self.hosts.find(site.package, runtime, site.settings)
 
 
@@ -290,6 +296,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _publish(self, group: Group, site: Site, body: bytes) -> _Reply:
         self._note(group, "publish", None)
+        if not site.is_flex:
+            return _json(404, None)
         if self.headers.get("Content-Type") != "application/zip":
             return _json(415, None)
         if self._query() != {"RemoteBuild": "false", "Deployer": "fabric"}:

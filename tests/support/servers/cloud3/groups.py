@@ -55,8 +55,14 @@ class Site:
     settings: dict[str, str]
     tags: dict[str, str]
     package: bytes = b""
+    # The package whose triggers the platform knows, outside of Flex Consumption.
+    synced: bytes = b""
     deployments: dict[str, Deployment] = field(default_factory=dict)
     master_key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def is_flex(self) -> bool:
+        return "functionAppConfig" in self.document["properties"]
 
     @property
     def running(self) -> Deployment | None:
@@ -81,7 +87,7 @@ class Site:
 
     def functions(self) -> dict[str, Any]:
         """The functions of the published package, by name."""
-        found = self.files()
+        found = self.files() if self.is_flex or self.synced == self.package else {}
         return {
             path.partition("/")[0]: json.loads(text)
             for path, text in found.items()

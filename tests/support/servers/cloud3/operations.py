@@ -5,7 +5,9 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
+from tests.support.servers.cloud3.blobs import read_signed
 from tests.support.servers.cloud3.groups import Group, Site, Storage
 from tests.support.servers.planned_faults import RefusedError
 
@@ -17,6 +19,12 @@ _FLEX_SETTINGS = frozenset(
         "WEBSITE_CONTENTAZUREFILECONNECTIONSTRING",
     )
 )
+_TIERS = {
+    "FC1": "FlexConsumption",
+    "Y1": "Dynamic",
+    **dict.fromkeys(("EP1", "EP2", "EP3"), "ElasticPremium"),
+}
+_LINUX = re.compile(r"(NODE\|(?:20|22|24))|(PYTHON\|3\.1[0-3])")
 _MEMORY = (512, 2048, 4096)
 _SETTING = re.compile(r"[A-Za-z0-9_]+")
 _PARTS = re.compile(r"[<>%&\\?/]")
@@ -58,8 +66,9 @@ class Call:
 
 
 def _put_plan(call: Call) -> Answer:
-    if call.body["sku"] != {"tier": "FlexConsumption", "name": "FC1"}:
-        raise ArmError(400, "BadRequest", "this server knows Flex Consumption only")
+    sku = call.body["sku"]
+    if _TIERS.get(sku["name"]) != sku["tier"] or not call.body["properties"]["reserved"]:
+        raise ArmError(400, "BadRequest", "no such plan for Linux")
     call.group.plans[call.name] = call.body
     return Answer(call.body, is_long=True)
 
@@ -84,21 +93,24 @@ def _put_site(call: Call) -> Answer:
     plan = str(properties["serverFarmId"]).rpartition("/")[2].lower()
     if plan not in group.plans:
         raise ArmError(404, "ResourceNotFound", f"Cannot find serverFarm with name {plan}.")
-    if any(_plan_of(one) == plan and one.name != call.name for one in group.sites.values()):
+    is_flex = group.plans[plan]["sku"]["name"] == "FC1"
+    shared = [one for one in group.sites.values() if _plan_of(one) == plan]
+    if is_flex and any(one.name != call.name for one in shared):
         raise ArmError(409, "Conflict", "a Flex Consumption plan has one app")
     there = group.sites.get(call.name)
     rows = (properties.get("siteConfig") or {}).get("appSettings")
     settings = {one["name"]: one["value"] for one in rows or ()}
     if rows is None and there:
         settings = there.settings
-    _check_settings(settings)
-    _check_config(group, properties["functionAppConfig"], settings)
+    _check_settings(settings, is_flex=is_flex)
+    if is_flex:
+        _check_config(group, properties["functionAppConfig"], settings)
+    else:
+        _check_site_config(properties)
     _check_tags(call.body.get("tags", {}))
-    document = {**call.body, "properties": {**properties}}
-    document["properties"].pop("siteConfig", None)
     group.sites[call.name] = Site(
         name=call.name,
-        document=document,
+        document={**call.body, "properties": _without_settings(properties, is_flex=is_flex)},
         settings=settings,
         tags=dict(call.body.get("tags", {})),
         package=there.package if there else b"",
@@ -106,9 +118,23 @@ def _put_site(call: Call) -> Answer:
     return Answer(_shown(call.group, group.sites[call.name]), is_long=True)
 
 
-def _check_settings(settings: Mapping[str, str]) -> None:
+def _without_settings(properties: Mapping[str, Any], *, is_flex: bool) -> dict[str, Any]:
+    kept = {name: value for name, value in properties.items() if name != "siteConfig"}
+    own = {k: v for k, v in properties.get("siteConfig", {}).items() if k != "appSettings"}
+    return kept if is_flex else {**kept, "siteConfig": own}
+
+
+def _check_site_config(properties: Mapping[str, Any]) -> None:
+    config = properties["siteConfig"]
+    if "functionAppConfig" in properties or not _LINUX.fullmatch(config.get("linuxFxVersion", "")):
+        raise ArmError(400, "BadRequest", "the parameter LinuxFxVersion has an invalid value")
+    if not 1 <= config.get("functionAppScaleLimit", 100) <= 200:
+        raise ArmError(400, "BadRequest", "functionAppScaleLimit must be between 1 and 200")
+
+
+def _check_settings(settings: Mapping[str, str], *, is_flex: bool) -> None:
     for name in settings:
-        if name in _FLEX_SETTINGS:
+        if is_flex and name in _FLEX_SETTINGS:
             raise ArmError(400, "BadRequest", f"{name} is invalid for Flex Consumption sites")
         if not _SETTING.fullmatch(name):
             raise ArmError(400, "BadRequest", f"AppSetting with name {name} is not allowed.")
@@ -180,9 +206,37 @@ def _list_settings(call: Call) -> Answer:
 
 
 def _put_settings(call: Call) -> Answer:
-    _check_settings(call.body["properties"])
+    _check_settings(call.body["properties"], is_flex=call.site.is_flex)
     call.site.settings = dict(call.body["properties"])
+    if not call.site.is_flex:
+        call.site.package = _fetch_package(call)
     return Answer(call.body)
+
+
+def _fetch_package(call: Call) -> bytes:
+    """The app restarts, and its host downloads the package."""
+    url = urlsplit(call.site.settings.get("WEBSITE_RUN_FROM_PACKAGE", ""))
+    name = url.path.partition("/store/blob/")[2].partition("/")[0]
+    storage = call.group.storages.get(name)
+    if storage is None:
+        return b""
+    path = url.path.partition(f"/store/blob/{name}")[2]
+    return read_signed(storage, path, dict(parse_qsl(url.query)))
+
+
+def _patch_site(call: Call) -> Answer:
+    if call.site.is_flex:
+        raise ArmError(400, "BadRequest", "SiteConfig is invalid for Flex Consumption sites")
+    properties = call.site.document["properties"]
+    changed = {**properties["siteConfig"], **call.body["properties"]["siteConfig"]}
+    _check_site_config({"siteConfig": changed})
+    properties["siteConfig"] = changed
+    return _get_site(call)
+
+
+def _sync_triggers(call: Call) -> Answer:
+    call.site.synced = call.site.package
+    return Answer(status=204)
 
 
 def _host_keys(call: Call) -> Answer:
@@ -203,6 +257,8 @@ WEB = {
     "app_service_plans.delete": _delete_plan,
     "web_apps.create_or_update": _put_site,
     "web_apps.get": _get_site,
+    "web_apps.update": _patch_site,
+    "web_apps.sync_function_triggers": _sync_triggers,
     "web_apps.delete": _delete_site,
     "web_apps.list_application_settings": _list_settings,
     "web_apps.update_application_settings": _put_settings,
