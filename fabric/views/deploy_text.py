@@ -82,7 +82,8 @@ def _format_last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
         said = [same, f"{format_count(summary.ran, 'task')} run"]
     back = sum(row.status == _BACK for row in rows)
     said += [f"{format_count(back, 'service')} rolled back"] * bool(back)
-    end = "failed" if back or any(counts[word] for word in words[4:]) else "complete"
+    is_good = all(row.status in ("deployed", "unchanged") for row in rows)
+    end = "complete" if is_good and not any(counts[word] for word in words[4:]) else "failed"
     return f"Deploy {end}: {', '.join(said) or 'no functions'} ({format_duration(summary.ms)})."
 
 
