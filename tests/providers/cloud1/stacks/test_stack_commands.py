@@ -129,6 +129,21 @@ def test_a_failed_stack_stops_the_functions(shop: StackShop) -> None:
     assert shop.said("hello") == "shop-dev-Orders-1"
 
 
+def test_a_failed_stack_leaves_functions_without_its_outputs_up_to_date(shop: StackShop) -> None:
+    def deploy(code: str) -> dict[str, tuple[str, str]]:
+        shop.project.write({"plain.py": f"def handler(event, context):\n    return {code}\n"})
+        document = shop.run("deploy").document
+        [service] = document["result"]["deployments"]
+        return {one["name"]: (one["status"], one["reason"]) for one in service["functions"]}
+
+    shop.tail = "  - {name: plain, entry: plain.py}\n"
+    assert deploy("1")["plain"][0] == "created"
+    shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
+    ends = deploy("1")
+    assert (ends["hello"][0], ends["plain"]) == ("blocked", ("unchanged", "up to date"))
+    assert [status for status, _ in deploy("2").values()] == ["blocked", "blocked"]
+
+
 def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
     shop.ran("deploy")
     shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
