@@ -1,6 +1,7 @@
 """Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -111,6 +112,7 @@ class ConfigValues:
         late = {name for _, value in stack.parameters for name in find_late_names(value)}
         names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
         texts = (value for _, value in stack.parameters)
+        folder, path = posixpath.dirname(config.document.file), stack.template.path
         known = {
             **self._pinned.read(ref, texts).reveal(),
             **self._upstreams.list_own_outputs(ref),
@@ -123,6 +125,7 @@ class ConfigValues:
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
             secret=_list_secret_names(stack.parameters, config),
+            file=posixpath.join(folder, path) if path else config.document.file,
         )
 
     def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:

@@ -160,6 +160,25 @@ def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
     assert shop.said("hello") == "shop-dev-Other-2"
 
 
+def test_a_plan_names_the_resource_that_a_new_name_replaces(shop: StackShop) -> None:
+    def rename(name: str) -> None:
+        queue = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": name}}
+        shop.resources = {"Topic": {"Type": "AWS::SNS::Topic"}, "Orders": queue}
+        shop.write()
+        text = shop.project.root / "infra.yml"
+        text.write_text(text.read_text().replace('"Orders": {', '\n"Orders": {'))
+
+    rename("a")
+    assert shop.project.fabric("deploy", env=shop.env).code == 0
+    rename("b")
+    plan = shop.project.fabric("plan", env=shop.env)
+    assert "\n-/+ Orders  AWS::SQS::Queue (replaced)\n" in plan.out
+    assert "infra.yml:2:1" in plan.err
+    done = shop.project.fabric("deploy", env=shop.env)
+    assert "`Orders` (AWS::SQS::Queue) is replaced" in done.err
+    assert "infra.yml:2:1" in done.err
+
+
 def test_the_last_stack_can_use_outputs_of_the_first(shop: StackShop) -> None:
     shop.after = ', after: {template: end.yml, parameters: {Queue: "${stack:Queue}"}}'
     end = {
