@@ -552,6 +552,14 @@ class ServiceInspector(Protocol):
         """List the resources that no longer exist, each as a noun with its name."""
 
 
+@runtime_checkable
+class SourceInspector(Protocol):
+    """A deployer that can compare the event sources of functions with the last release."""
+
+    def changed_sources(self, address: DeploymentAddress) -> Sequence[str]:
+        """List the event sources with other settings, each as a sentence with its name."""
+
+
 class Deployer(Protocol):
     """One provider in one mode. Thread-safe; raises a FabricError if the provider rejects a call.
 
