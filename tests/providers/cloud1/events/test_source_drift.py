@@ -54,13 +54,7 @@ def test_changed_mappings_are_reported_until_a_forced_deploy(shop: Shop) -> None
     assert reconcile(shop)[0] == "in-sync"
 
 
-def test_changed_settings_of_event_sources_are_reported_until_a_forced_deploy(shop: Shop) -> None:
-    event = "{type: eventbus, pattern: {source: [orders]}}"
-    zoned = "{type: cron, schedule: cron(0 3 * * ? *), timezone: Europe/Berlin}"
-    shop.has("tick", "one", EVERY_HOUR, event, zoned)
-    shop.ran("deploy")
-    assert reconcile(shop) == ("in-sync", "")
-
+def change_sources(shop: Shop) -> None:
     functions, events = (shop.cloud1.client(name) for name in ("lambda", "events"))
     [mapping] = functions.list_event_source_mappings()["EventSourceMappings"]
     functions.update_event_source_mapping(UUID=mapping["UUID"], BatchSize=3)
@@ -76,6 +70,16 @@ def test_changed_settings_of_event_sources_are_reported_until_a_forced_deploy(sh
     found = scheduler.get_schedule(Name=row["Name"])
     kept = ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")
     scheduler.update_schedule(**{name: found[name] for name in kept}, State="DISABLED")
+
+
+def test_changed_settings_of_event_sources_are_reported_until_a_forced_deploy(shop: Shop) -> None:
+    event = "{type: eventbus, pattern: {source: [orders]}}"
+    zoned = "{type: cron, schedule: cron(0 3 * * ? *), timezone: Europe/Berlin}"
+    shop.has("tick", "one", EVERY_HOUR, event, zoned)
+    shop.ran("deploy")
+    assert reconcile(shop) == ("in-sync", "")
+
+    change_sources(shop)
     status, detail = reconcile(shop)
     assert status == "drifted"
     force = "(run fabric deploy --force)"
