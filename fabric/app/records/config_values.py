@@ -36,6 +36,7 @@ from fabric.model.secrets.secrecy import is_secret_name, redact_values
 from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft, WorkflowDraft
+from fabric.providers.core.errors import attach_error_spot
 from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
 
 _TOO_LARGE = "deploy/environment-too-large"
@@ -62,7 +63,8 @@ class ConfigValues:
             return Values()
         hidden = config.document.secret_values.reveal()
         texts = (*(text for _, text in found.env), *list_late_texts(found))
-        pinned = self._pinned.read(ref, texts).reveal()
+        with attach_error_spot(function):
+            pinned = self._pinned.read(ref, texts).reveal()
         known = {**self._upstreams.all(ref), **self._locate_own(ref, found)}
         plain = replace(found, env=with_values(found.env, pinned))
         env = require_outputs(with_values(plain.env, known))
