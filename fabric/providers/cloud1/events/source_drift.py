@@ -109,13 +109,14 @@ def _list_changes(
             names = list_changed_settings(mapping, wire)
             # A disabled mapping is reported as a missing one.
             return [one for one in names if one != "Enabled" or mapping.get("State") not in _OFF]
-        case RuleWire():
+        case RuleWire() | ScheduleWire():
+            names = ["deleted"]
             with ignore_codes(GONE):
-                return list_changed_rule_settings(work, wire, alias)
-            return ["deleted"]
-        case ScheduleWire():
-            with ignore_codes(GONE):
-                return list_changed_schedule_settings(work, wire, alias)
-            return ["deleted"]
+                names = (
+                    list_changed_rule_settings(work, wire, alias)
+                    if isinstance(wire, RuleWire)
+                    else list_changed_schedule_settings(work, wire, alias)
+                )
+            return names
         case _:
             return []
