@@ -99,7 +99,9 @@ def format_removal(done: RemoveOutcome, _style: Style) -> str:
 def rollback_text(done: RollbackOutcome, _style: Style) -> str:
     count = format_count(len(done.functions), "function")
     place = f"{done.service} on {done.provider}"
-    return f"Rolled back {place} to {done.to} ({count}, previously {done.before})."
+    is_same = done.restored in ("", done.to)
+    target = done.to if is_same else f"{done.restored} as {done.to}"
+    return f"Rolled back {place} to {target} ({count}, previously {done.before})."
 
 
 _SECTIONS = {

@@ -1,6 +1,7 @@
 """Plans read versions of secrets at AWS, and deploys read exactly these values."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,8 +111,11 @@ def test_a_rollback_to_a_deleted_version_names_the_option_that_helps(
     assert "version 11111111 of `${secretsmanager:shop/db#password}` no longer" in error["message"]
     assert "add --with-current-environment" in error["hint"]
     assert error["where"]["line"] == 3, "the line of the function"
-    done = made.json("rollback", "--with-current-environment", env=env_of(tool, aws))
-    assert done.code == 0
+    done = made.fabric("rollback", "--with-current-environment", env=env_of(tool, aws))
+    target, new = re.findall(r"Rolled back shop on cloud1-lambda to (\S+) as (\S+) \(", done.out)[0]
+    assert f"restored from {target}" in done.err
+    current = [one for one in made.json("releases").result["releases"] if one["current"]]
+    assert [one["deploymentId"] for one in current] == [new]
 
 
 def test_a_function_of_an_older_fabric_is_not_deployed_again(
@@ -178,6 +182,7 @@ def test_a_missing_key_has_its_default_or_is_an_error(tmp_path: Path, aws: AwsVa
     made.write({"fabric.yml": HEAD + "env: {A: '${secretsmanager:shop/db:none}'}\n"})
     done = made.json("deploy", env=env_of(tool, aws))
     assert done.error["code"] == "config/unresolved-reference"
+    assert done.error["where"]["line"] == 3, "the line of the function"
     assert len(tool.calls) == 1
 
 
