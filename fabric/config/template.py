@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from fabric.config.resolve.binding_scope import ReadText
 from fabric.config.values import Template, TemplateResource
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find_child
@@ -24,6 +26,25 @@ _USED = {
     '"Fn::FindInMap"': ("Mappings",),
     '"Fn::If"': ("Conditions", "Mappings"),
     '"Condition"': ("Conditions", "Mappings"),
+}
+# Properties that AWS changes only with a replacement, of types that services often have.
+_FIXED = {
+    "AWS::DynamoDB::GlobalTable": ("TableName", "KeySchema"),
+    "AWS::DynamoDB::Table": ("TableName", "KeySchema"),
+    "AWS::ECR::Repository": ("RepositoryName",),
+    "AWS::EFS::FileSystem": ("Encrypted", "KmsKeyId", "PerformanceMode"),
+    "AWS::Events::EventBus": ("Name",),
+    "AWS::Events::Rule": ("Name", "EventBusName"),
+    "AWS::IAM::Role": ("RoleName", "Path"),
+    "AWS::Kinesis::Stream": ("Name",),
+    "AWS::Logs::LogGroup": ("LogGroupName",),
+    "AWS::RDS::DBCluster": ("DBClusterIdentifier",),
+    "AWS::RDS::DBInstance": ("DBInstanceIdentifier",),
+    "AWS::S3::Bucket": ("BucketName",),
+    "AWS::SNS::Topic": ("TopicName", "FifoTopic"),
+    "AWS::SQS::Queue": ("QueueName", "FifoQueue"),
+    "AWS::SSM::Parameter": ("Name",),
+    "AWS::SecretsManager::Secret": ("Name",),
 }
 
 
@@ -49,7 +70,7 @@ def _read_template_file(path: str, text: str) -> Template:
         root = read(path, text.encode(), keeps_tags=True).root
     except FabricError as error:
         raise FabricError(*(_place_problem(one, title) for one in error.problems)) from error
-    return _describe(root, text, title)
+    return replace(_describe(root, text, title), path=path)
 
 
 def _place_problem(one: Problem, title: str) -> Problem:
@@ -112,7 +133,15 @@ def _list_resources(root: Node | None, names: tuple[str, ...]) -> Iterator[Templ
         found = sorted({*_find_references(json.loads(whole))}.intersection(names))
         is_kept = find_child(entry.value, "DeletionPolicy") is not None
         kind = read_text(entry.value, "Type")
-        yield TemplateResource(entry.key, kind, whole, tuple(found), is_kept)
+        fixed = _encode_fixed(kind, find_child(entry.value, "Properties"))
+        place = (entry.line, entry.column)
+        yield TemplateResource(entry.key, kind, whole, tuple(found), is_kept, fixed, *place)
+
+
+def _encode_fixed(kind: str, properties: Node | None) -> str:
+    names = _FIXED.get(kind, ())
+    found = {name: _convert(find_child(properties, name)) for name in names}
+    return encode_canonical(found) if names else ""
 
 
 def _convert(node: Node | None) -> Json:

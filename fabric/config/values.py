@@ -360,6 +360,10 @@ class TemplateResource(Struct, frozen=True):
     text: str
     parameters: tuple[str, ...] = ()
     has_deletion_policy: bool = False
+    # JSON of the properties that AWS changes only with a replacement. Empty for unknown types.
+    fixed: str = ""
+    line: int = 0
+    column: int = 0
 
 
 class Template(Struct, frozen=True):
@@ -374,6 +378,8 @@ class Template(Struct, frozen=True):
     required: tuple[str, ...] = ()
     # Whether a macro can add outputs.
     is_open: bool = False
+    # Relative to the directory of the config; empty for an inline template.
+    path: str = ""
 
 
 class StackPolicy(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The run: worker threads around the schedule, each task once, every ending accounted for."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import copy_context
 
 from msgspec import Struct, field
@@ -237,18 +237,33 @@ class Run:
         ids = self._job.graph.ids
         for blocked in self._schedule.fail(number):
             words = _HELD_BACK if blocked in self._schedule.held_back else _NEEDED
-            self._end_unstarted(blocked, Status.BLOCKED, words.format(ids[number]))
+            stopped = Outcome(Status.BLOCKED, words.format(ids[number]))
+            self._end_unstarted(blocked, self._find_unchanged(blocked) or stopped)
         if self._stops_others(number):
             self._cancel(_stop_message(ids[number]))
 
     def _cancel(self, why: str) -> None:
         reason = self._stop.stop(why)
         for number in self._schedule.cancel_rest():
-            self._end_unstarted(number, Status.CANCELLED, reason)
+            self._end_unstarted(number, Outcome(Status.CANCELLED, reason))
 
-    def _end_unstarted(self, number: int, status: Status, reason: str) -> None:
-        self._outcomes[number] = Outcome(status, reason)
-        self._bus.emit(TaskEnded(self._job.graph.ids[number], status, reason, 0))
+    def _find_unchanged(self, number: int) -> Outcome | None:
+        """Return the outcome of a blocked task that only waits for the failed one, and that is up
+        to date according to the record."""
+        task = self._job.graph.tasks[number]
+        ended = [self._outcomes.get(need) for need in self._list_used_needs(number)]
+        if number in self._schedule.held_back or not self._runner.changes_records(task):
+            return None
+        if any(one is None or one.output is None for one in ended):
+            return None
+        decision = self._runner.judge(task, self._collect_upstream(number))
+        if decision.output is None:
+            return None
+        return Outcome(Status.SKIPPED, decision.reason, decision.output, decision)
+
+    def _end_unstarted(self, number: int, outcome: Outcome) -> None:
+        self._outcomes[number] = outcome
+        self._bus.emit(TaskEnded(self._job.graph.ids[number], outcome.status, outcome.reason, 0))
 
     def _run_task(self, number: int) -> Outcome:
         graph = self._job.graph
@@ -306,13 +321,15 @@ class Run:
 
     def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph
-        task = graph.tasks[number]
-        needs: Sequence[int] = [
-            need for need in graph.needs[number] if uses_output(graph.ids[need], task.inputs)
-        ]
+        needs = self._list_used_needs(number)
         if number in self._lenient:
             needs = [need for need in needs if self._outcomes[need].output is not None]
         return [(graph.tasks[need], _get_output(self._outcomes[need])) for need in needs]
+
+    def _list_used_needs(self, number: int) -> list[int]:
+        graph = self._job.graph
+        inputs = graph.tasks[number].inputs
+        return [need for need in graph.needs[number] if uses_output(graph.ids[need], inputs)]
 
 
 def _stop_message(failed: TaskId) -> str:

@@ -155,10 +155,9 @@ class TaskRunner:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
 
     def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
-        known = list(_list_output_hashes(upstream))
         self._learn_after_steps(task, upstream)
         was_claimed = self._is_claimed
-        decision = judge_known(task, known, self.memory)
+        decision = self.judge(task, upstream)
         kind = self._record_kinds.get(task.kind)
         if kind is not None:
             if decision.action is Action.RUN:
@@ -170,11 +169,15 @@ class TaskRunner:
                 tools.go_on()
                 if claims and not was_claimed:
                     # Under the lock it may turn out that somebody else has done it.
-                    decision = judge_known(task, known, self.memory)
+                    decision = self.judge(task, upstream)
             return decision
         if not self._use_cache:
             return Decision(Action.RUN, "--no-cache was given", decision.key, decision.inputs)
         return decision
+
+    def judge(self, task: Task, upstream: Upstream) -> Decision:
+        """Decide a task without its lock."""
+        return judge_known(task, list(_list_output_hashes(upstream)), self.memory)
 
     def _learn_after_steps(self, task: Task, upstream: Upstream) -> None:
         """Compare shared results with the files again, because a step can have restored some."""

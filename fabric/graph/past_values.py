@@ -18,7 +18,12 @@ from fabric.model.late_values import (
 from fabric.model.lookups import PINNED
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secrets.secret import NO_PAIRS, Secret
-from fabric.model.secrets.secret_pins import find_pins, has_secret_versions, with_versions
+from fabric.model.secrets.secret_pins import (
+    find_pins,
+    has_secret_versions,
+    list_recorded_texts,
+    with_versions,
+)
 from fabric.model.task import Pairs
 
 _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")
@@ -75,8 +80,9 @@ def _list_candidates(one: FunctionRecord, known: KnownValues, name: str) -> Iter
     for pairs in (known.today, known.plain, known.kept):
         yield from (text for key, text in pairs.reveal() if key == name)
     if known.has_versions:
-        today = (text for key, text in known.today.reveal() if key == name)
-        yield from (with_versions(text, one.settings) for text in today)
+        today = dict(known.today.reveal()).get(name, "")
+        yield with_versions(today, one.settings)
+        yield from list_recorded_texts(today, one.settings)
     # The deploy fills addresses of upstreams again.
     yield format_placeholder(name)
 

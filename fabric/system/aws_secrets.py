@@ -96,7 +96,7 @@ class AwsSecretValues:
 
 def _missing_version_problem(pin: SecretPin) -> Problem:
     message = f"version {shorten_version(pin.version)} of `{pin.text}` no longer exists"
-    hint = "run the command again; a rollback needs --with-current-environment"
+    hint = "run the command again, which reads the current version"
     return Problem("config/unresolved-reference", message, hint)
 
 

@@ -191,6 +191,8 @@ class StackValues(Struct, frozen=True):
     policy: Pairs
     # The names of parameters that contain a secret.
     secret: frozenset[str] = frozenset()
+    # The file of the template.
+    file: str = ""
 
 
 class WorkflowValues(Struct, frozen=True):

@@ -15,7 +15,7 @@ from fabric.graph.past_values import (
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import fill_placeholders
 from fabric.model.ownership_tags import mark_of
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.model.records.record import (
     FunctionRecord,
     Mode,
@@ -31,6 +31,7 @@ from fabric.providers.core.contract import VersionFinder
 from fabric.tasks.deploy_tools import DeployTools
 
 _TODAY = "set the old values, or add --with-current-environment"
+_CURRENT = "check the secret at AWS, or add --with-current-environment to use current values"
 _BACK = "add the function to the config again, with its old values"
 _KEEP = f"set {STATE_KEY_VARIABLE} to store encrypted values at later deploys"
 
@@ -121,10 +122,21 @@ class PastEnvironment:
         if self.problem:
             raise FabricError(self.problem)
         env = fill_past_addresses(self._get_declared_values(), self._known.addresses)
-        secrets = self._tools.values.secrets(self._past.ref, tuple(text for _, text in env))
+        secrets = self._read_secrets(tuple(text for _, text in env))
         return Secret(
             tuple((name, fill_placeholders(text, secrets.reveal())) for name, text in env)
         )
+
+    def _read_secrets(self, texts: Sequence[str]) -> Secret[dict[str, str]]:
+        try:
+            return self._tools.values.secrets(self._past.ref, texts)
+        except FabricError as error:
+            hint = _CURRENT if self._is_configured else _BACK
+            raise FabricError(*(self._place(one, hint) for one in error.problems)) from error
+
+    def _place(self, one: Problem, hint: str) -> Problem:
+        is_missing = one.code == "config/unresolved-reference"
+        return replace(one, hint=hint if is_missing else one.hint, about=ConfigSpot(self.function))
 
     def build_record(self) -> FunctionRecord:
         """Return the function record. With other values than before, its key is changed."""

@@ -20,7 +20,7 @@ from fabric.graph.late_outputs import list_own_api, require_outputs
 from fabric.graph.plan import Known
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.changes import StackDone, StackGone
 from fabric.model.records.record import (
     Mode,
@@ -191,6 +191,7 @@ class StackKind:
             parameters=Secret(tuple((one.name, one.value) for one in then.parameters)),
             kept_parameters=then.secret_parameters,
             imports="",
+            places={},
             rules=StackRules(frozenset(inputs.disposable), protect=then.protect),
         )
         deployed = _deploy(call, order)
@@ -267,12 +268,20 @@ def build_order(values: StackValues, key: Digest) -> StackOrder:
         is_express=stack.mode == "express",
         notifications=stack.notifications,
         imports=stack.imports,
+        places=list_places(values),
         rules=StackRules(
             frozenset(policy.allow_replace),
             policy.adopt,
             dict(values.policy)["protect"] == "true",
         ),
     )
+
+
+def list_places(values: StackValues) -> dict[str, Place]:
+    """List the places of the resources by their ids, and that of the template without one."""
+    rows = values.stack.template.resources
+    places = {one.id: Place(values.file, one.line, one.column) for one in rows}
+    return {"": Place(values.file), **places}
 
 
 def build_stack_output(row: StackRecord) -> Output:
@@ -286,12 +295,19 @@ def list_stack_resources(
     """List the resources. The hash of one also covers the parameters that it uses, with a salt,
     because their values can be secrets."""
     known = dict(declared)
-    rows = [
-        (one, hash_fields((one.text, *(known.get(name, "") for name in one.parameters))))
-        for one in template.resources
-    ]
-    digests = dict(hash_environment(tuple((one.id, text) for one, text in rows), salt))
-    return tuple(StackResource(one.id, one.type, digests[one.id]) for one, _ in rows)
+
+    def hash_text(text: str, names: Iterable[str]) -> str:
+        used = (name for name in names if f'"{name}"' in text or f"${{{name}" in text)
+        return hash_fields((text, *(known.get(name, "") for name in used)))
+
+    found = template.resources
+    digests = tuple((one.id, hash_text(one.text, one.parameters)) for one in found)
+    fixed = tuple((one.id, hash_text(one.fixed, one.parameters)) for one in found if one.fixed)
+    salted, fixed_by_id = (dict(hash_environment(rows, salt)) for rows in (digests, fixed))
+    return tuple(
+        StackResource(one.id, one.type, salted[one.id], fixed_by_id.get(one.id, ""))
+        for one in found
+    )
 
 
 def _judge_removal(was: StackRecord | None, count: int) -> Decision:

@@ -82,7 +82,8 @@ def _format_last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
         said = [same, f"{format_count(summary.ran, 'task')} run"]
     back = sum(row.status == _BACK for row in rows)
     said += [f"{format_count(back, 'service')} rolled back"] * bool(back)
-    end = "failed" if back or any(counts[word] for word in words[4:]) else "complete"
+    is_good = all(row.status in ("deployed", "unchanged") for row in rows)
+    end = "complete" if is_good and not any(counts[word] for word in words[4:]) else "failed"
     return f"Deploy {end}: {', '.join(said) or 'no functions'} ({format_duration(summary.ms)})."
 
 
@@ -98,7 +99,9 @@ def format_removal(done: RemoveOutcome, _style: Style) -> str:
 def rollback_text(done: RollbackOutcome, _style: Style) -> str:
     count = format_count(len(done.functions), "function")
     place = f"{done.service} on {done.provider}"
-    return f"Rolled back {place} to {done.to} ({count}, previously {done.before})."
+    is_same = done.restored in ("", done.to)
+    target = done.to if is_same else f"{done.restored} as {done.to}"
+    return f"Rolled back {place} to {target} ({count}, previously {done.before})."
 
 
 _SECTIONS = {

@@ -27,7 +27,7 @@ from fabric.model.text.natural_order import make_natural_key
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
-_RESOURCE_SIGNS = {"add": "+", "change": "~", "replace": "±", "delete": "-"}
+_RESOURCE_SIGNS = {"add": "+", "change": "~", "replace": "-/+", "delete": "-"}
 _ACTIONS = {"run": "run ", "wait": "pending"}
 _KINDS = {"option": "setting"}
 _SHOWN = 40
@@ -117,8 +117,8 @@ def _format_stack(stack: PlannedStack, style: Style) -> str:
         return ""
     head = f"stack {style.strong(stack.name)} of {stack.service}"
     rows = (
-        f"  {_RESOURCE_SIGNS[one.action]} {one.id}  {style.dim(one.type)}"
-        + ("  replaced" if one.action == "replace" else "")
+        f"{_RESOURCE_SIGNS[one.action]:>3} {one.id}  {style.dim(one.type)}"
+        + (" (replaced)" if one.action == "replace" else "")
         for one in stack.resources
     )
     return "\n".join([head, *rows, ""])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.engine.bus import Bus
 from fabric.engine.memory.blobs import PREFIX, Blobs
@@ -22,7 +23,7 @@ from fabric.model.runs.events import Event, Stamped, TaskEnded, TaskStarted
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
 from fabric.tasks.contract import TaskResult, TaskTools
-from tests.support.fakes import Bench, JoinKind, LateClock, join
+from tests.support.fakes import Bench, JoinInputs, JoinKind, LateClock, join
 
 
 @pytest.fixture
@@ -299,6 +300,37 @@ def test_task_waiting_for_its_lock_does_not_start_after_another_failed(bench: Be
     assert {one.reason for one in result.outcomes[1:]} == {
         "join:left failed, so no further tasks were started"
     }
+
+
+class RecordedJoin(JoinKind):
+    """Is up to date by its record, apart from `first` and `changed`."""
+
+    def judge(self, known: Known) -> Decision:
+        if known.task.inputs.function in ("first", "changed"):
+            return Decision(Action.RUN, "to be done")
+        return Decision(Action.SKIP, "up to date", known=Output(hash_bytes(b"recorded")))
+
+    def claim(self, task: Task) -> None:
+        """Nobody else has it."""
+
+
+def test_tasks_that_only_wait_for_a_failed_one_stay_up_to_date(bench: Bench) -> None:
+    bench.write(a="fail")
+    bench.kind = RecordedJoin()
+    first = Task(TaskId("hook:svc/first"), JoinInputs("svc", "first", ("a",)))
+    waiting = [replace(join(name), needs=(first.id,)) for name in ("changed", "kept")]
+    after = [join("after", needs=("kept",)), join("blocked", needs=("changed",))]
+    result = bench.run(first, *waiting, *after)
+    status = dict(zip(result.graph.ids, (one.status for one in result.outcomes), strict=True))
+    assert status == {
+        first.id: Status.FAILED,
+        "join:changed": Status.BLOCKED,
+        "join:kept": Status.SKIPPED,
+        "join:after": Status.SKIPPED,
+        "join:blocked": Status.BLOCKED,
+    }
+    reasons = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskEnded)}
+    assert reasons["join:kept"] == "up to date"
 
 
 class BrokenBus(Bus):

@@ -91,6 +91,22 @@ def test_the_recorded_version_of_a_secret_is_restored() -> None:
     assert recover_past_values(past, today, SALT).other == ("A",)
 
 
+def keyed(secret: str, version: str, region: str = "") -> str:
+    return format_pin(SecretPin(LookupKind.SECRETS_MANAGER, secret, version, region))
+
+
+def test_a_recorded_secret_is_restored_if_the_config_has_another_reference() -> None:
+    settings = (("region", "eu-west-1"), ("secret db", "1"), ("secret /mail", "7"))
+    mail = format_pin(SecretPin(LookupKind.SSM, "/mail", "7", "eu-west-1"))
+    whole, key = keyed("db", "1", "eu-west-1"), keyed("db#word", "1", "eu-west-1")
+    past = replace(once(A=f"x{key}", B=whole, C=mail), settings=settings)
+    known = KnownValues(pairs(A=f"x{keyed('new#word', '2', 'eu-west-1')}", B="plain"))
+    found = recover_past_values(past, known, SALT)
+    assert (found.lost, found.same) == ((), pairs(A=f"x{key}", B=whole, C=mail))
+    current = replace(known, has_versions=False)
+    assert recover_past_values(past, current, SALT).lost == ("A", "B", "C")
+
+
 def test_the_value_of_a_secret_is_restored_without_a_recorded_version() -> None:
     known = KnownValues(pairs(A=pin("2")), plain=pairs(A="word"))
     assert recover_past_values(once(A="word"), known, SALT).same == pairs(A="word")

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec.structs import replace
 
+from fabric.config.template import find_template
 from fabric.config.values import Stack, Template, TemplateResource
+from fabric.config.yaml.reader import read
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.graph.stacks import hash_parameters
@@ -30,7 +32,7 @@ from tests.tasks.deploys import FAILED, Deploys, FakeDeployer
 from tests.tasks.tools import HeldRecord, QuietTools
 
 POLICY = (("onRemove", "keep"), ("protect", "false"))
-QUEUE = TemplateResource("Q", "AWS::SQS::Queue", "q", ("Size",))
+QUEUE = TemplateResource("Q", "AWS::SQS::Queue", '{"Ref":"Size"}', ("Size",))
 STACK = Stack(
     phase="before",
     name="shop-dev",
@@ -174,6 +176,21 @@ def test_a_stack_is_deleted_by_its_id_and_once() -> None:
     assert judged(deploys, task).action is Action.SKIP
     run(deploys, task)
     assert provider(deploys).deleted == ["arn:stack"]
+
+
+def test_the_hash_of_fixed_properties_covers_only_their_parameters() -> None:
+    def fixed(properties: str, size: str = "1", name: str = "a") -> str:
+        resource = f"{{Type: 'AWS::SQS::Queue', Properties: {{{properties}}}}}"
+        parameters = "{Size: {Type: String}, Name: {Type: String}}"
+        text = f"{{Parameters: {parameters}, Resources: {{Q: {resource}}}}}"
+        template = find_template(read("", text.encode()).root, lambda _: None)
+        [one] = list_stack_resources(template, (("Size", size), ("Name", name)), "salt")
+        return one.fixed
+
+    sub = "QueueName: {'Fn::Sub': 'x-${Name}'}, DelaySeconds: {Ref: Size}"
+    assert fixed(sub) == fixed(sub, size="2")
+    assert fixed(sub) == fixed(sub.replace("DelaySeconds", "MessageRetentionPeriod"))
+    assert len({fixed(sub), fixed(sub, name="b"), fixed(""), fixed("QueueName: {Ref: Name}")}) == 4
 
 
 def test_the_hash_of_a_resource_covers_its_parameters_with_a_salt() -> None:

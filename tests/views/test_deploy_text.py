@@ -35,3 +35,9 @@ def test_a_deploy_without_changed_functions_tells_how_many_tasks_ran() -> None:
     outcome = DeployOutcome("dev", rolled_back=False, deployments=rows, levels=(), summary=summary)
     last = deploy_text(outcome, Style()).splitlines()[-1]
     assert last == "Deploy complete: 1 function unchanged, 2 tasks run (1.2 s)."
+
+
+def test_a_failure_outside_the_functions_is_no_complete_deploy() -> None:
+    for end, counts in (("updated", "1 updated"), ("unchanged", "1 function unchanged, 2 tasks")):
+        lines = told(service_end("web", "failed", end))
+        assert lines[-1].startswith(f"Deploy failed: {counts}")

@@ -1,7 +1,7 @@
 """The changes of CloudFormation stacks and workflows, compared with the state.
 
-No call is made. Of a stack, only a type that changes certainly replaces a resource. A deploy checks
-the others with a change set.
+No call is made. A plan knows the replacement of a resource whose type or name changes. A deploy
+checks the others with a change set.
 """
 
 import contextlib
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from fabric.app.deploy.changes import Fields, format_setting_changes
 from fabric.app.records.scope import DeployScope
-from fabric.config.values import Stack
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.outcomes.json_struct import Json
@@ -22,8 +21,8 @@ from fabric.model.records.record import Mode, RecordRef, StackResource, Workflow
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import StackInputs, WorkflowInputs
 from fabric.providers.core.contract import DataGuard
-from fabric.tasks.deploy_tools import get_record_ref
-from fabric.tasks.stack import list_stack_resources
+from fabric.tasks.deploy_tools import StackValues, get_record_ref
+from fabric.tasks.stack import list_places, list_stack_resources
 from fabric.tasks.workflow import compare_settings
 
 
@@ -31,14 +30,14 @@ class _StackChange(Struct, frozen=True):
     """The changed resources of a stack of the config, and the deployed ones."""
 
     ref: RecordRef
-    stack: Stack
+    values: StackValues
     resources: tuple[PlannedResource, ...]
     deployed: tuple[StackResource, ...]
 
 
 def list_planned_stacks(made: Plan, scope: DeployScope) -> tuple[PlannedStack, ...]:
     return tuple(
-        PlannedStack(one.ref.service, one.stack.name, one.resources)
+        PlannedStack(one.ref.service, one.values.stack.name, one.resources)
         for one in _list_changes(made, scope)
     )
 
@@ -56,7 +55,7 @@ def _list_changes(made: Plan, scope: DeployScope) -> Iterator[_StackChange]:
         wanted = list_stack_resources(values.stack.template, values.declared, salt)
         deployed = was.resources if was else ()
         changes = tuple(compare_resources(deployed, wanted))
-        yield _StackChange(ref, values.stack, changes, deployed)
+        yield _StackChange(ref, values, changes, deployed)
 
 
 def warn_of_lost_data(made: Plan, scope: DeployScope) -> Iterator[Problem]:
@@ -73,20 +72,22 @@ def warn_of_lost_data(made: Plan, scope: DeployScope) -> Iterator[Problem]:
 
 
 def _find_lost_data(change: _StackChange, guard: DataGuard) -> Iterator[Problem]:
-    actions = {one.id: one.action for one in change.resources}
+    stack, actions = change.values.stack, {one.id: one.action for one in change.resources}
     lost = [
         one
         for one in change.deployed
         if actions.get(one.id) in ("replace", "delete")
         and guard.holds_data(one.type)
-        and one.id not in change.stack.policy.allow_replace
+        and one.id not in stack.policy.allow_replace
     ]
     if lost:
         rows = ", ".join(f"`{one.id}` ({one.type}) is {actions[one.id]}d" for one in lost)
-        message = f"stack `{change.stack.name}` would lose data: {rows}"
+        message = f"stack `{stack.name}` would lose data: {rows}"
         ids = ", ".join(one.id for one in lost)
         hint = f"add `allowReplace: [{ids}]` to the stack, or change the template"
-        yield Problem("stack/would-replace", message, hint).of(change.ref.service)
+        places = list_places(change.values)
+        where = places.get(lost[0].id, places[""])
+        yield Problem("stack/would-replace", message, hint, where).of(change.ref.service)
 
 
 def compare_resources(
@@ -97,7 +98,7 @@ def compare_resources(
         was = before.get(one.id)
         if was is None:
             yield PlannedResource(one.id, one.type, "add")
-        elif was.type != one.type:
+        elif was.type != one.type or (was.fixed and one.fixed and was.fixed != one.fixed):
             yield PlannedResource(one.id, one.type, "replace")
         elif was.digest != one.digest:
             yield PlannedResource(one.id, one.type, "change")

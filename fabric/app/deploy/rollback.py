@@ -71,7 +71,8 @@ def rollback(
         command, kinds = start_command(request, settings), SessionOptions(kinds=scope.kinds)
         with open_session(command, project.workspace, kinds) as session:
             changed = change_records(session, change, make_listeners)
-    outcome = _build_outcome(ref, records[ref], changed.finals.get(ref) or records[ref])
+    after = changed.finals.get(ref) or records[ref]
+    outcome = _build_outcome(ref, records[ref], after, target)
     return Report(
         request.command,
         replace(outcome, warnings=tuple(map(encode_problem, without))),
@@ -132,7 +133,9 @@ def _check_rollback(
     return (*(one.left_out for one in looks if one.left_out), *moved)
 
 
-def _build_outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:
+def _build_outcome(
+    ref: RecordRef, before: Record, after: Record, target: Deployment
+) -> RollbackOutcome:
     return RollbackOutcome(
         ref.service,
         ref.stage,
@@ -141,6 +144,7 @@ def _build_outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOut
         to=after.deployment_id,
         endpoint=after.endpoint,
         functions=tuple(one.name for one in after.functions),
+        restored=target.deployment_id,
     )
 
 

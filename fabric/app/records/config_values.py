@@ -1,6 +1,7 @@
 """Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from fabric.model.secrets.secrecy import is_secret_name, redact_values
 from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft, WorkflowDraft
+from fabric.providers.core.errors import attach_error_spot
 from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
 
 _TOO_LARGE = "deploy/environment-too-large"
@@ -61,7 +63,8 @@ class ConfigValues:
             return Values()
         hidden = config.document.secret_values.reveal()
         texts = (*(text for _, text in found.env), *list_late_texts(found))
-        pinned = self._pinned.read(ref, texts).reveal()
+        with attach_error_spot(function):
+            pinned = self._pinned.read(ref, texts).reveal()
         known = {**self._upstreams.all(ref), **self._locate_own(ref, found)}
         plain = replace(found, env=with_values(found.env, pinned))
         env = require_outputs(with_values(plain.env, known))
@@ -111,6 +114,7 @@ class ConfigValues:
         late = {name for _, value in stack.parameters for name in find_late_names(value)}
         names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
         texts = (value for _, value in stack.parameters)
+        folder, path = posixpath.dirname(config.document.file), stack.template.path
         known = {
             **self._pinned.read(ref, texts).reveal(),
             **self._upstreams.list_own_outputs(ref),
@@ -123,6 +127,7 @@ class ConfigValues:
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
             secret=_list_secret_names(stack.parameters, config),
+            file=posixpath.join(folder, path) if path else config.document.file,
         )
 
     def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:

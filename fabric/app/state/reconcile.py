@@ -23,6 +23,7 @@ from fabric.providers.core.contract import (
     DeploymentAddress,
     LiveFunction,
     ServiceInspector,
+    SourceInspector,
 )
 from fabric.state.records.archives import list_lost_archives
 from fabric.state.records.listing import RecordListing, list_record_refs, list_records_in
@@ -55,11 +56,12 @@ class _Looked(Struct, frozen=True):
 
 class _AtProvider(Struct, frozen=True):
     """The state at the provider: code hashes by function (None if missing), other missing
-    resources, and foreign resources."""
+    resources, foreign resources, and changed event sources."""
 
     live: Mapping[str, str | None] = {}
     lost: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
@@ -147,6 +149,7 @@ def _collect_evidence(
         is_errored=build_unwritten_path(home, ref).exists(),
         lost=found.lost,
         foreign=found.foreign,
+        changed=found.changed,
         files=EvidenceFiles(
             receipt=receipt,
             deploy_record=deploy_record,
@@ -201,7 +204,8 @@ def _inspect_functions(
         there = [one for one in found.values() if one is not None]
         with _collect_foreign(foreign):
             lost += deployer.missing(address, there)
-    return _AtProvider(live, tuple(lost), tuple(dict.fromkeys(foreign)))
+    changed = deployer.changed_sources(address) if isinstance(deployer, SourceInspector) else ()
+    return _AtProvider(live, tuple(lost), tuple(dict.fromkeys(foreign)), tuple(changed))
 
 
 @contextlib.contextmanager

@@ -167,11 +167,11 @@ def _check_integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
     if type(value) is float and value.is_integer():
         value = int(value)
     if type(value) is not int:
-        return _find_leaf_mismatch(node, path, "a whole number")
+        return _find_leaf_mismatch(node, path, shape.noun)
     high = shape.high
     if value < shape.low or (high is not None and value > high):
         end = f"of at least {shape.low}" if high is None else f"from {shape.low} to {high}"
-        return _find_leaf_mismatch(node, path, f"a whole number {end}", "config/bad-value")
+        return _find_leaf_mismatch(node, path, f"{shape.noun} {end}", "config/bad-value")
     return ()
 
 

@@ -48,6 +48,8 @@ class OneOf(Struct, frozen=True):
 class Integer(Struct, frozen=True):
     low: int
     high: int | None = None
+    # As messages name the value.
+    noun: str = "a whole number"
 
 
 class Number(Struct, frozen=True):

@@ -278,7 +278,8 @@ STREAM_OPTIONS = (
     _FILTERS,
     Field(
         "startingPositionTimestamp",
-        Integer(0, 1 << 40),
+        # More is a time in milliseconds.
+        Integer(0, 1 << 34, "a Unix time in whole seconds"),
         "Unix time in seconds to read from, with `startingPosition: AT_TIMESTAMP` (AWS Lambda "
         "only).",
         1_767_225_600,

@@ -1,5 +1,7 @@
 """Results of deploys, removals, rollbacks and queries of the deployed state."""
 
+from typing import ClassVar
+
 from msgspec import field
 
 from fabric.model.outcomes.built import RemoteUse
@@ -100,7 +102,10 @@ class RemoveOutcome(JsonStruct, frozen=True):
 
 
 class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
-    """`before` is the previous deployment, `to` the restored one."""
+    """`before` is the previous deployment. `to` is the deployment after the rollback, which has its
+    own ID if it differs from the restored one."""
+
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"restored"})
 
     service: str
     stage: str
@@ -110,6 +115,7 @@ class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
     endpoint: str
     functions: tuple[str, ...]
     warnings: tuple[JsonObject, ...] = ()
+    restored: str = ""
 
 
 class AdoptedPart(JsonStruct, frozen=True):

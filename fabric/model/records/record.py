@@ -108,12 +108,14 @@ class StackOutput(Struct, frozen=True):
     value: str
 
 
-class StackResource(Struct, frozen=True):
+class StackResource(Struct, frozen=True, omit_defaults=True):
     """A resource of the deployed template, with a salted hash of its definition."""
 
     id: str
     type: str
     digest: str
+    # Of the properties that AWS changes only with a replacement. Empty if they are not known.
+    fixed: str = ""
 
 
 # How the names of outputs of stacks begin, by phase.

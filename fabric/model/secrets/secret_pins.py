@@ -3,12 +3,12 @@
 Keys, plans and records contain the placeholder or its hash. Deploys read exactly this version.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from fabric.model.late_values import find_late_names, format_placeholder
-from fabric.model.lookups import SecretPin, name_pin, parse_pin
+from fabric.model.lookups import LookupKind, SecretPin, name_pin, parse_pin, parse_secret_name
 from fabric.model.task import Pairs
 
 # How the settings of a function that contain the version of a secret begin.
@@ -54,6 +54,27 @@ def with_versions(text: str, settings: Pairs) -> str:
         version = versions.get(pin.source, pin.version)
         text = text.replace(format_pin(pin), format_pin(replace(pin, version=version)))
     return text
+
+
+def list_recorded_texts(text: str, settings: Pairs) -> Iterator[str]:
+    """List texts with the recorded versions of secrets that a variable can have had: the current
+    text with each of them, and each as the whole text."""
+    current = find_pins(text)
+    regions = {"", dict(settings).get("region", ""), *(pin.region for pin in current)}
+    for name, version in settings:
+        source = find_secret_source(name)
+        for kind in (LookupKind.SECRETS_MANAGER, LookupKind.SSM) if source else ():
+            for region in sorted(regions):
+                whole = SecretPin(kind, source, version, region)
+                yield format_pin(whole)
+                for pin in current:
+                    moved = replace(whole, name=_rename(pin, source), default=pin.default)
+                    yield text.replace(format_pin(pin), format_pin(moved))
+
+
+def _rename(pin: SecretPin, source: str) -> str:
+    """Return the name of another secret, with the same JSON key."""
+    return source + pin.name.removeprefix(parse_secret_name(pin.name).secret)
 
 
 def has_unread_values(text: str) -> bool:

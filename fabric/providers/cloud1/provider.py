@@ -32,7 +32,10 @@ from fabric.providers.cloud1.core.versions import (
     OwnSettings,
     find_active_version,
 )
-from fabric.providers.cloud1.events.missing_mappings import find_missing_mappings
+from fabric.providers.cloud1.events.source_drift import (
+    find_changed_sources,
+    find_missing_mappings,
+)
 from fabric.providers.cloud1.functions.functions import deploy_function, find_function
 from fabric.providers.cloud1.functions.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.functions.roles import find_kept_path
@@ -146,6 +149,7 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         find_active=find_active_version,
         find_by_mark=find_function,
         find_missing=_find_missing,
+        find_changed_sources=find_changed_sources,
         fetch_identity=_fetch_identity,
         convert_errors=convert_client_errors,
     )

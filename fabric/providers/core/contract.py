@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.problems import Problem
+from fabric.model.problems import Place, Problem
 from fabric.model.records.record import Deployment, Record
 from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -113,7 +113,12 @@ class StackOrder(Struct, frozen=True, kw_only=True):
     notifications: tuple[str, ...] = ()
     # JSON of existing resources to import: logical ids with the properties that identify them.
     imports: str = ""
+    # The places of the resources by their ids, and that of the template without one.
+    places: Mapping[str, Place] = {}
     rules: StackRules = StackRules()
+
+    def find_place(self, resource: str) -> Place | None:
+        return self.places.get(resource) or self.places.get("")
 
 
 class DeployedStack(Struct, frozen=True):
@@ -545,6 +550,14 @@ class ServiceInspector(Protocol):
         self, address: DeploymentAddress, functions: Sequence[LiveFunction]
     ) -> Sequence[str]:
         """List the resources that no longer exist, each as a noun with its name."""
+
+
+@runtime_checkable
+class SourceInspector(Protocol):
+    """A deployer that can compare the event sources of functions with the last release."""
+
+    def changed_sources(self, address: DeploymentAddress) -> Sequence[str]:
+        """List the event sources with other settings, each as a sentence with its name."""
 
 
 class Deployer(Protocol):

@@ -61,6 +61,8 @@ class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
     refuse_order: Callable[[FunctionOrder], None] = _accept_order
     # The resources of the last release that no longer exist, other than functions.
     find_missing: Callable[[Work, DeploymentAddress], Iterable[str]] = _find_nothing
+    # The event sources with other settings than at the last release.
+    find_changed_sources: Callable[[Work, DeploymentAddress], Iterable[str]] = _find_nothing
     # The identity of the credentials, and whether they can read functions. Changes nothing.
     fetch_identity: Callable[[Work], str]
     # Converts API errors inside the block to problems of a function or a service.
@@ -236,6 +238,10 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", self._locate(address)) as work:
             return tuple(self.operations.find_missing(work, address))
+
+    def changed_sources(self, address: DeploymentAddress) -> Sequence[str]:
+        with self._call(f"`{address.service}`", self._locate(address)) as work:
+            return tuple(self.operations.find_changed_sources(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""

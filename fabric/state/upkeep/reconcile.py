@@ -52,6 +52,8 @@ class Evidence(Struct, frozen=True):
     is_errored: bool = False
     lost: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
+    # Sentences about event sources with other settings than at the last release.
+    changed: tuple[str, ...] = ()
 
 
 class Divergence(Struct, frozen=True):
@@ -111,7 +113,7 @@ def _check_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
             )
     for what in evidence.lost:
         yield Divergence(SyncStatus.MISSING, f"{what} does not exist at the provider")
-    for said in evidence.foreign:
+    for said in (*evidence.changed, *evidence.foreign):
         yield Divergence(SyncStatus.DRIFTED, said)
 
 

@@ -1,6 +1,7 @@
 """Plans read versions of secrets at AWS, and deploys read exactly these values."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,41 @@ def test_a_new_version_is_a_reason(tmp_path: Path, aws: AwsValues) -> None:
     assert env["DB_URL"] == f"db://ann:{WORD}@host"
 
 
+def test_a_rollback_reads_the_recorded_version_of_a_secret_that_the_config_lost(
+    tmp_path: Path, aws: AwsValues
+) -> None:
+    aws.put("shop/old", Version(FIRST, WORD))
+    aws.put("shop/new", Version(SECOND, json.dumps({"password": "other-word"})))
+    made, tool = shop(tmp_path), Tool(tmp_path / "tool")
+    first = (
+        "env: {DB: 'db://${secretsmanager:shop/db#password}', KEY: '${secretsmanager:shop/old}'}"
+    )
+    for env in (first, "env: {DB: 'db://${secretsmanager:shop/new#password}'}"):
+        made.write({"fabric.yml": f"{HEAD}{env}\n"})
+        assert made.json("deploy", env=env_of(tool, aws)).code == 0
+    assert made.json("rollback", env=env_of(tool, aws)).code == 0
+    values = json.loads(tool.calls[-1]["FABRIC_FUNCTION_ENV_JSON"])["f"]
+    assert (values["DB"], values["KEY"]) == (f"db://{WORD}", WORD)
+
+
+def test_a_rollback_to_a_deleted_version_names_the_option_that_helps(
+    tmp_path: Path, aws: AwsValues
+) -> None:
+    made, tool = shop(tmp_path), Tool(tmp_path / "tool")
+    assert made.json("deploy", env=env_of(tool, aws)).code == 0
+    aws.put("shop/db", Version(SECOND, json.dumps({"password": "other-word"})))
+    assert made.json("deploy", env=env_of(tool, aws)).code == 0
+    error = made.json("rollback", env=env_of(tool, aws)).error
+    assert "version 11111111 of `${secretsmanager:shop/db#password}` no longer" in error["message"]
+    assert "add --with-current-environment" in error["hint"]
+    assert error["where"]["line"] == 3, "the line of the function"
+    done = made.fabric("rollback", "--with-current-environment", env=env_of(tool, aws))
+    target, new = re.findall(r"Rolled back shop on cloud1-lambda to (\S+) as (\S+) \(", done.out)[0]
+    assert f"restored from {target}" in done.err
+    current = [one for one in made.json("releases").result["releases"] if one["current"]]
+    assert [one["deploymentId"] for one in current] == [new]
+
+
 def test_a_function_of_an_older_fabric_is_not_deployed_again(
     tmp_path: Path, aws: AwsValues
 ) -> None:
@@ -146,6 +182,7 @@ def test_a_missing_key_has_its_default_or_is_an_error(tmp_path: Path, aws: AwsVa
     made.write({"fabric.yml": HEAD + "env: {A: '${secretsmanager:shop/db:none}'}\n"})
     done = made.json("deploy", env=env_of(tool, aws))
     assert done.error["code"] == "config/unresolved-reference"
+    assert done.error["where"]["line"] == 3, "the line of the function"
     assert len(tool.calls) == 1
 
 

@@ -62,6 +62,8 @@ def test_value_of_any_accepted_form_has_no_finding(shape: Shape, text: str) -> N
         (OPEN, "y-mine", "`key` must be a color (red), not `y-mine`"),
         (Integer(1), "0", "`key` must be a whole number of at least 1, not `0`"),
         (Integer(1, 5), "6", "`key` must be a whole number from 1 to 5, not `6`"),
+        (Integer(1, 5, "a time"), "6", "`key` must be a time from 1 to 5, not `6`"),
+        (Integer(1, 5, "a time"), "noon", "`key` must be a time, not `noon`"),
         (Integer(1), "1.5", "`key` must be a whole number, not `1.5`"),
         (Number(0.5, 2), "2.5", "`key` must be a number from 0.5 to 2, not `2.5`"),
         (Number(0.5, 2), "true", "`key` must be a number from 0.5 to 2, not `true`"),

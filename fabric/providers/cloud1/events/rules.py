@@ -53,7 +53,7 @@ def set_rule(work: Cloud1Work, wire: RuleWire, alias: str, role: str = "") -> No
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
     which = {"Name": wire.name, "EventBusName": wire.bus}
-    state = "ENABLED" if read_options(wire).get("enabled", True) else "DISABLED"
+    state = _build_state(wire)
     retry_on_conflict(work, lambda: events.put_rule(**which, **asked, State=state))
     if not role:
         let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
@@ -64,6 +64,10 @@ def set_rule(work: Cloud1Work, wire: RuleWire, alias: str, role: str = "") -> No
         lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
     )
     _refuse_failed(wire, answer)
+
+
+def _build_state(wire: RuleWire | ScheduleWire) -> str:
+    return "ENABLED" if read_options(wire).get("enabled", True) else "DISABLED"
 
 
 def _build_target_options(options: Mapping[str, Any]) -> dict[str, object]:
@@ -141,6 +145,20 @@ def changes_target(wire: RuleWire, target: Mapping[str, Any]) -> bool:
     return others != _build_target_options(read_options(wire))
 
 
+def list_changed_rule_settings(work: Cloud1Work, wire: RuleWire, alias: str) -> list[str]:
+    """List the settings of a rule that a release would change."""
+    found = work.clients.of("events").describe_rule(Name=wire.name, EventBusName=wire.bus)
+    pattern = json.loads(found.get("EventPattern") or "null")
+    targets = [one for one in list_targets(work, wire) if one["Arn"] == alias]
+    is_same = {
+        "schedule": found.get("ScheduleExpression", "") == wire.schedule,
+        "pattern": pattern == json.loads(wire.pattern or "null"),
+        "enabled": found["State"] == _build_state(wire),
+        "target": bool(targets) and not changes_target(wire, targets[0]),
+    }
+    return [name for name, same in is_same.items() if not same]
+
+
 def move_rule(work: Cloud1Work, wire: RuleWire, old: str, new: str) -> bool:
     """Replace a target by another with the same id and the same input, in one call. Return whether
     there was one."""
@@ -184,7 +202,7 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
         "FlexibleTimeWindow": _build_window(options),
         **_identify_group(wire),
         **{name: options[key] for key, name in _LIMITS.items() if key in options},
-        "State": "ENABLED" if options.get("enabled", True) else "DISABLED",
+        "State": _build_state(wire),
         "Target": {
             "Arn": alias,
             "RoleArn": wire.role,
@@ -200,6 +218,22 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
         return made or scheduler.update_schedule(**asked)
 
     retry_on_conflict(work, put)
+
+
+def list_changed_schedule_settings(work: Cloud1Work, wire: ScheduleWire, alias: str) -> list[str]:
+    """List the settings of a schedule that a release would change."""
+    scheduler = work.clients.of("scheduler")
+    found = scheduler.get_schedule(Name=wire.name, **_identify_group(wire))
+    target, options = found["Target"], read_options(wire)
+    shown_input = json.loads(target["Input"]) if "Input" in target else None
+    is_same = {
+        "schedule": found["ScheduleExpression"] == wire.schedule,
+        "timezone": found["ScheduleExpressionTimezone"] == (wire.zone or "UTC"),
+        "enabled": found["State"] == _build_state(wire),
+        "target": target["Arn"] == alias,
+        "input": shown_input == options.get("input"),
+    }
+    return [name for name, same in is_same.items() if not same]
 
 
 _LIMITS = {"start": "StartDate", "end": "EndDate"}

@@ -344,7 +344,8 @@ def _guard_data(work: Cloud1Work, order: StackOrder, changes: Iterable[_Fields])
     message = f"stack `{order.name}` would lose data: {rows}"
     ids = ", ".join(one["LogicalResourceId"] for one in lost)
     hint = f"add `allowReplace: [{ids}]` to the stack, or change the template; nothing was changed"
-    raise UntouchedError(Problem("stack/would-replace", message, hint))
+    where = order.find_place(lost[0]["LogicalResourceId"])
+    raise UntouchedError(Problem("stack/would-replace", message, hint, where))
 
 
 def holds_data(kind: str) -> bool:

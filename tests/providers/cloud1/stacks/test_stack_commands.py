@@ -129,6 +129,21 @@ def test_a_failed_stack_stops_the_functions(shop: StackShop) -> None:
     assert shop.said("hello") == "shop-dev-Orders-1"
 
 
+def test_a_failed_stack_leaves_functions_without_its_outputs_up_to_date(shop: StackShop) -> None:
+    def deploy(code: str) -> dict[str, tuple[str, str]]:
+        shop.project.write({"plain.py": f"def handler(event, context):\n    return {code}\n"})
+        document = shop.run("deploy").document
+        [service] = document["result"]["deployments"]
+        return {one["name"]: (one["status"], one["reason"]) for one in service["functions"]}
+
+    shop.tail = "  - {name: plain, entry: plain.py}\n"
+    assert deploy("1")["plain"][0] == "created"
+    shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
+    ends = deploy("1")
+    assert (ends["hello"][0], ends["plain"]) == ("blocked", ("unchanged", "up to date"))
+    assert [status for status, _ in deploy("2").values()] == ["blocked", "blocked"]
+
+
 def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
     shop.ran("deploy")
     shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
@@ -143,6 +158,25 @@ def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
     assert codes == ["config/stack"]  # the resource is not in the template anymore
     shop.ran("deploy")
     assert shop.said("hello") == "shop-dev-Other-2"
+
+
+def test_a_plan_names_the_resource_that_a_new_name_replaces(shop: StackShop) -> None:
+    def rename(name: str) -> None:
+        queue = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": name}}
+        shop.resources = {"Topic": {"Type": "AWS::SNS::Topic"}, "Orders": queue}
+        shop.write()
+        text = shop.project.root / "infra.yml"
+        text.write_text(text.read_text().replace('"Orders": {', '\n"Orders": {'))
+
+    rename("a")
+    assert shop.project.fabric("deploy", env=shop.env).code == 0
+    rename("b")
+    plan = shop.project.fabric("plan", env=shop.env)
+    assert "\n-/+ Orders  AWS::SQS::Queue (replaced)\n" in plan.out
+    assert "infra.yml:2:1" in plan.err
+    done = shop.project.fabric("deploy", env=shop.env)
+    assert "`Orders` (AWS::SQS::Queue) is replaced" in done.err
+    assert "infra.yml:2:1" in done.err
 
 
 def test_the_last_stack_can_use_outputs_of_the_first(shop: StackShop) -> None:
