@@ -9,8 +9,8 @@ from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_credential, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
+from fabric.importing.function_resources import find_function_resources
 from fabric.importing.intrinsics import SSM_VALUE, LogicalNames
-from fabric.importing.log_groups import find_log_groups
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam.api import convert_apis
 from fabric.importing.sam.conditions import resolve_conditions
@@ -120,8 +120,15 @@ def _collect_names(source: At, service: str) -> LogicalNames:
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():
         _collect_name(at, names, documents)
+    shared = source.get("Globals", "Function", "FunctionUrlConfig")
+    for key, name in names.functions.items():
+        own = source.get("Resources", key, "Properties", "FunctionUrlConfig")
+        if not (own.is_missing and shared.is_missing):
+            names.add_url(f"{key}Url", name)
     functions = (source.get("Resources", one) for one in names.functions)
-    find_log_groups(names, {one.key: one.get("Properties", "FunctionName") for one in functions})
+    find_function_resources(
+        names, {one.key: one.get("Properties", "FunctionName") for one in functions}
+    )
     return names
 
 
@@ -130,7 +137,7 @@ def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> Non
     kind, name, service = at.get("Type").text, at.key, names.service
     if kind == _FUNCTION:
         names.functions[name] = shorten(service, name)
-        names.generated.update((f"{name}Role", f"{name}Url"))
+        names.generated.add(f"{name}Role")
         alias = at.get("Properties", "AutoPublishAlias").text
         for one in (
             f"{name}.Alias",

@@ -9,10 +9,18 @@ from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile
 from fabric.importing.event_target import EventTarget
+from fabric.importing.function_resources import find_function_resources
 from fabric.importing.intrinsics import LogicalNames
-from fabric.importing.log_groups import find_log_groups
 from fabric.importing.packaging import put_build, put_entry, put_package
-from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    carry,
+    copy_as,
+    is_false,
+    lose_because,
+    share,
+)
 from fabric.importing.serverless.api import PAYLOAD_CHANGES, convert_api
 from fabric.importing.serverless.events import convert_events
 from fabric.importing.serverless.functions import (
@@ -154,8 +162,12 @@ def _collect_names(source: At, service: str) -> LogicalNames:
             if one.node is not None
         },
     )
+    for one in functions:
+        if not (one.get("url").is_missing or is_false(one.get("url"))):
+            logical = build_logical_id(one.key)
+            names.add_url(f"{logical}Url", names.functions[logical])
     given = {build_logical_id(one.key): one.get("name") for one in functions}
-    find_log_groups(names, given, "LambdaFunction")
+    find_function_resources(names, given, "LambdaFunction")
     return names
 
 
