@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping as Mapping_
+from collections.abc import Set as AbstractSet
 from pathlib import PurePath
 
 from msgspec import Struct
 
-from fabric.config.yaml.nodes import Node
+from fabric.config.yaml.nodes import Node, Scalar, Sequence
 from fabric.config.yaml.reader import Document, read
 from fabric.importing.comments import read_comments
 from fabric.importing.draft import Imported, put_params
@@ -79,7 +80,23 @@ def read_source(kind: str, file: str, text: str) -> Document:
         return Document(read_toml(file, text), text)
     if kind in _JSON_KINDS:
         text = blank_comments(text)
-    return read(file, text.encode(), keeps_tags=True, keeps_last=kind == "sam")
+    found = read(file, text.encode(), keeps_tags=True, keeps_last=kind == "sam")
+    zeros = [one.where for one in found.warnings if one.code == "config/leading-zero" and one.where]
+    if kind != "serverless" or not zeros:
+        return found
+    places = {(one.line, one.column) for one in zeros}
+    return found._replace(root=_read_decimals(found.root, places))
+
+
+def _read_decimals(node: Node, places: AbstractSet[tuple[int, int]]) -> Node:
+    """Read numbers with a leading zero, such as `010`, as the Serverless Framework does."""
+    if isinstance(node, Scalar):
+        value = int(node.text) if (node.line, node.column) in places else node.value
+        return node if value is node.value else node._replace(value=value, text=str(value))
+    if isinstance(node, Sequence):
+        return node._replace(items=tuple(_read_decimals(one, places) for one in node.items))
+    entries = (one._replace(value=_read_decimals(one.value, places)) for one in node.entries)
+    return node._replace(entries=tuple(entries))
 
 
 def convert(kind: str, root: Node, text: str, surroundings: Surroundings, file: str) -> Converted:
