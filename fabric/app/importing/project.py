@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fabric.app.importing.check import check_copy, check_files
 from fabric.app.importing.sources import (
     Source,
+    build_no_functions_error,
     find_sources,
     format_shown,
     get_folder,
@@ -225,12 +226,8 @@ def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
     templates with state machines. Of others fabric deploys nothing."""
     found = [one for one in done if one.made.functions or _has_other_parts(one)]
     if not found:
-        names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
-        message = f"{names} has no functions that fabric can deploy"
-        hint = "name another config, or use --from"
-        if done[0].read.source.kind == "sam":
-            hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
-        raise FabricError(Problem("import/no-functions", message, hint))
+        names = [one.read.source.shown for one in done[:3]]
+        raise build_no_functions_error(names, done[0].read.source.kind)
     return found
 
 

@@ -217,6 +217,11 @@ class _Conversion:
         provider = self._config.child("provider")
         provider.put("name", "cloud1-lambda")
         provider.put("runtime", self._choose_runtime())
+        if self._deploy.stack_name:
+            at = At(EMPTY, (CONFIG_FILE, "default", "stack_name"), 1, 1)
+            reason = "the stacks of fabric have other names, also in `AWS::StackName`"
+            own = f"{self._context.names.service}-<stage>"
+            self._ledger.remark(at, reason, own)
         if self._deploy.region:
             provider.put("region", self._deploy.region)
         for stage, region in self._deploy.regions.items():
@@ -269,6 +274,9 @@ class _Conversion:
             return [at]
         self._ledger.carry(at.get("Type"))
         self._convert_own(at, kind)
+        if kind != _FUNCTION:
+            reason = "the condition has no effect: fabric creates it in each stage"
+            self._ledger.lose(at.get("Condition"), reason)
         for key in _OF_CLOUDFORMATION:
             if kind != _FUNCTION or key == "Description":
                 self._ledger.drop(at.get(key), "used only by CloudFormation")

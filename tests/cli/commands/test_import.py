@@ -454,3 +454,18 @@ def test_a_layer_beside_a_service_of_a_monorepo_is_carried(tmp_path: Path) -> No
     made.write({"a/src/api.js": "", "b/src/api.js": ""})
     lost = made.json("import", "--dry-run").result["notCarried"]
     assert [one["path"] for one in lost] == ["layers.y.path"]
+
+
+@pytest.mark.parametrize("words", [(), ("--from", "sam"), ("template.yaml",)])
+def test_a_template_without_functions_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = imported(tmp_path, "Resources: {Topic: {Type: AWS::SNS::Topic}}\n", "template.yaml")
+    done = made.fabric("import", "--json", *words)
+    assert (done.code, done.error["code"]) == (65, "import/no-functions")
+    assert "`template.yaml`" in done.error["message"]
+
+
+def test_replaced_files_are_named(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    made.write({"fabric.yml": "service: old\n"})
+    assert "fabric.yml (exists)" in made.fabric("import", "--dry-run").out
+    assert "fabric.yml (replaced)" in made.fabric("import", "--force").out
