@@ -148,8 +148,11 @@ def put_url(context: Context, at: At, fields: Fields) -> None:
     for one in at.list_entries():
         key = one.key.lower()
         if key in ("authorizer", "authtype"):
-            is_iam = context.read_text(one).upper() == "AWS_IAM"
-            context.put(one, inner, "authorizer", "AWS_IAM" if is_iam else "NONE")
+            _put_url_authorizer(context, one, inner)
+        elif key == "targetfunctionarn":
+            context.ledger.carry(one)
+        elif key == "qualifier":
+            context.ledger.change(one, "the URL is that of the alias `live`")
         elif key == "invokemode":
             inner.put_flag("stream", one, value=one.text.upper() == "RESPONSE_STREAM")
             context.ledger.carry(one)
@@ -160,6 +163,15 @@ def put_url(context: Context, at: At, fields: Fields) -> None:
     if not is_false(at):
         fields.put("url", inner.or_true(), at)
     context.ledger.carry(at)
+
+
+def _put_url_authorizer(context: Context, at: At, url: Fields) -> None:
+    text = context.read_text(at).upper()
+    is_known = text in ("AWS_IAM", "NONE")
+    context.put(at, url, "authorizer", text if is_known else "AWS_IAM")
+    if not is_known:
+        reason = "who can call the URL depends on a value of the stage; it requires `AWS_IAM`"
+        context.ledger.lose(at, reason, "set `url` with `stages` in fabric.yml")
 
 
 # Names in the Serverless Framework, in SAM and in URLs of functions, in lowercase.

@@ -70,13 +70,19 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     resources: dict[str, Node] = field(default_factory=dict)
     # Log groups of functions to the names of these functions.
     log_groups: dict[str, str] = field(default_factory=dict)
+    # URLs of functions to the names of these functions.
+    urls: dict[str, str] = field(default_factory=dict)
     conditions: frozenset[str] = frozenset()
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
     texts: dict[str, str] = field(default_factory=dict)
 
+    def add_url(self, key: str, function: str) -> None:
+        self.urls[key] = function
+        self.texts[key] = self.texts[f"{key}.FunctionArn"] = f"${{function:{function}.arn}}"
+
     def describe(self, name: str) -> str:
         """Describe why a name has no text."""
-        if name in self.apis:
+        if name in self.apis or name in self.urls:
             return f"`{name}` is known only after the release, for resources of the stack `after`"
         if name in self.generated:
             return f"`{name}` is created by fabric, which has no reference to it"

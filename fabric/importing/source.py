@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find
+from fabric.config.yaml.nodes import EMPTY, Mapping, Node, Scalar, Sequence, convert_to_plain, find
 from fabric.model.outcomes.json_struct import Json
 
 Path: TypeAlias = tuple[str, ...]
@@ -122,6 +122,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self._notes: dict[tuple[Path, Fate, str], Note] = {}
+        # The first reason of a lost key counts: others follow from it. A file can have several.
+        self._lost: set[Path] = set()
 
     def carry(self, *values: At) -> None:
         for at in values:
@@ -160,6 +162,10 @@ class Ledger:
     def _add(self, at: At, note: Note) -> None:
         if at.node is None and note.fate is not Fate.CHANGED:
             return
+        if note.fate is Fate.NOT_CARRIED and at.node != EMPTY:
+            if at.path in self._lost:
+                return
+            self._lost.add(at.path)
         placed = replace(note, path=at.path, line=at.line, column=at.column)
         self._notes.setdefault((at.path, note.fate, note.reason), placed)
 

@@ -87,7 +87,7 @@ def split_resources(resources: Iterable[At], names: LogicalNames, used: frozense
     needed = _follow(used & listed.keys(), found)
     early = {key for key in needed if _read_type(listed[key]) in _NAME_ONLY}
     early -= {key for key in early if found[key] & names.apis}
-    late = names.functions.keys() | names.apis | names.log_groups.keys()
+    late = names.functions.keys() | names.apis | names.log_groups.keys() | names.urls.keys()
     after = {key for key, one in found.items() if one & late} - early
     while new := {key for key, one in found.items() if key not in after and one & after} - early:
         after |= new
@@ -233,6 +233,10 @@ class TemplateBuilder:
         if name in self._names.parameters:
             self._pass_parameter(name)
             return node
+        if name in self._names.urls and attribute == "FunctionUrl":
+            return self._refer_late(
+                name, f"{name}{attribute}", f"${{function:{self._names.urls[name]}.url}}"
+            )
         if name in self._names.resources and name not in self._others:
             raise NotCarriedError(f"`{name}`, which it names, is not carried")
         binding = self._intrinsics.refer(name, attribute)
@@ -248,9 +252,13 @@ class TemplateBuilder:
         """Refer to the API of the service, which a release replaces with all its parts."""
         if kind.startswith("AWS::ApiGateway") and kind not in _BESIDE_API:
             raise NotCarriedError(f"`{kind}` changes the API, which fabric imports as a whole")
+        return self._refer_late(name, "ApiId", "${api:id}")
+
+    def _refer_late(self, name: str, parameter: str, binding: str) -> Node:
+        """Refer to a value that exists after the release."""
         if not self._is_late:
             raise NotCarriedError(self._names.describe(name))
-        return build_function("Ref", self._add_parameter("ApiId", "${api:id}"))
+        return build_function("Ref", self._add_parameter(parameter, binding))
 
     def _rewrite_substitution(self, node: Mapping, kind: str) -> Node:
         inner = node.entries[0].value

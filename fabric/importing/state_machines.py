@@ -86,7 +86,19 @@ _RULES: Rules = {
     **share(("Logging", "loggingConfig"), inside("logs", _LOGS)),
     **share(("name", "Name"), _NAMED),
     **share(("id", "retain", "alarms", "notifications"), lose_because("no such key of workflows")),
-    **share(("Tags", "tags"), drop_because("fabric tags workflows itself")),
+    **share(("Tags", "tags"), lose_because("fabric sets only its own tags on workflows")),
+    **share(
+        ("AutoPublishAlias", "UseAliasAsEventTarget"),
+        drop_because("fabric always publishes versions and the alias `live`"),
+    ),
+    "PropagateTags": drop_because("fabric tags everything that it creates for a workflow"),
+    "DeploymentPreference": lose_because("gradual releases of workflows are not supported"),
+    "PermissionsBoundary": lose_because(
+        "a boundary applies to all roles", "set `iam.boundary` in extensions.cloud1-lambda"
+    ),
+    "RolePath": lose_because(
+        "a path applies to all roles", "set `iam.path` in extensions.cloud1-lambda"
+    ),
 }
 
 

@@ -160,8 +160,8 @@ _LONGEST_LIST = 20
 def _format_import(done: ImportOutcome, style: Style) -> str:
     verb = "Would import" if done.dry_run else "Imported"
     rows = [f"{verb} {one.name}: {_format_parts(one)}" for one in done.services]
-    replaced = set(done.replaced)
-    rows += [f"  {path}{' (exists)' if path in replaced else ''}" for path in done.written]
+    replaced = dict.fromkeys(done.replaced, " (exists)" if done.dry_run else " (replaced)")
+    rows += [f"  {path}{replaced.get(path, '')}" for path in done.written]
     rows.append(f"  {'carried':<12} {format_count(done.carried, 'key')}")
     changed = [f"{one.where}  {one.path}: {one.reason}{_format_new(one)}" for one in done.changed]
     rows += _format_notes("changed", changed)

@@ -73,3 +73,12 @@ def test_each_leaf_has_exactly_one_result(value: dict[str, object], data: st.Dat
     settled = ledger.settle(root)
     assert list(settled.leaves) == [one.path for one in leaves]
     assert sum(settled.count(fate) for fate in Fate) == len(leaves)
+
+
+def test_a_lost_key_is_reported_once() -> None:
+    ledger = Ledger()
+    ledger.lose(At(ROOT).get("a"), "no equivalent")
+    ledger.lose(At(ROOT).get("a"), "no value")
+    assert [one.reason for one in ledger.settle(ROOT).notes if one.path == ("a",)] == [
+        "no equivalent"
+    ]

@@ -377,3 +377,92 @@ def test_log_groups_of_the_framework_become_settings_of_functions(group: str) ->
     done = from_serverless(service("api: {handler: src/api.handler}", rest=rest), SOURCE)
     assert (done.function["logs"], done.stacks) == ({"retentionDays": 7}, {})
     assert done.reasons() == []
+
+
+URL = "U: {Type: 'AWS::Lambda::Url', %s Properties: {TargetFunctionArn: !GetAtt Api.Arn, AuthType: %s}}\n"
+OPENED = """\
+%s:
+  Type: AWS::Lambda::Permission
+  Properties: {Action: %s, FunctionName: %s, Principal: "*", %s}
+"""
+
+
+@pytest.mark.parametrize("target", ["!Ref Api", "!GetAtt U.FunctionArn"])
+def test_the_url_of_a_function_becomes_its_setting(target: str) -> None:
+    url = URL % ("", "NONE, InvokeMode: RESPONSE_STREAM, Cors: {AllowOrigins: ['*'], MaxAge: 60}")
+    call = OPENED % ("P", "lambda:InvokeFunctionUrl", target, "FunctionUrlAuthType: NONE")
+    other = OPENED % ("Q", "lambda:InvokeFunction", target, "InvokedViaFunctionUrl: true")
+    done = sam("a", url + call + other, "Outputs: {Address: {Value: !GetAtt U.FunctionUrl}}\n")
+    cors = {"allowOrigins": ["*"], "maxAge": 60}
+    assert done.function["url"] == {"authorizer": "NONE", "stream": True, "cors": cors}
+    assert (done.stacks, done.reasons()) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "permission",
+    ["FunctionUrlAuthType: NONE, SourceAccount: '1'", "FunctionUrlAuthType: AWS_IAM"],
+)
+def test_a_url_without_a_permission_for_everybody_is_closed(permission: str) -> None:
+    call = OPENED % ("P", "lambda:InvokeFunctionUrl", "!Ref Api", permission)
+    done = sam("a", URL % ("", "NONE") + call)
+    assert list(resources(done, "after")) == ["P"]
+    assert done.function["url"] == {"authorizer": "AWS_IAM"}
+    reason = "Resources.U.Properties.AuthType: no permission opens the URL for everybody"
+    assert reason in done.reasons(Fate.CHANGED)
+
+
+def test_permissions_for_a_closed_url_stay_in_the_stack() -> None:
+    call = OPENED % ("P", "lambda:InvokeFunctionUrl", "!Ref Api", "FunctionUrlAuthType: NONE")
+    done = sam("a", URL % ("", "AWS_IAM") + call)
+    assert done.function["url"] == {"authorizer": "AWS_IAM"}
+    assert list(resources(done, "after")) == ["P"]
+
+
+def test_keys_of_a_url_without_an_equivalent_are_named() -> None:
+    head = "Condition: P, DependsOn: Api,"
+    rest = "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"
+    url = URL % (head, "!If [P, NONE, AWS_IAM], Qualifier: beta, Other: a")
+    done = sam("a", url + URL.replace("U:", "V:") % ("", "AWS_IAM"), rest)
+    assert done.function["url"] == {"authorizer": "AWS_IAM"}
+    assert done.reasons() == [
+        "Resources.U.Condition: conditions of URLs are not supported",
+        "Resources.U.Properties.AuthType: who can call the URL depends on a value of the stage; it requires `AWS_IAM`",
+        "Resources.U.Properties.Other: the key `Other` of a URL is not supported",
+        "Resources.V: a function has one URL",
+    ]
+    changes = done.reasons(Fate.CHANGED)
+    assert "Resources.U.Properties.Qualifier: the URL is that of the alias `live`" in changes
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("U", ""), ("ApiUrl", "    FunctionUrlConfig: {AuthType: AWS_IAM}\n")]
+)
+def test_resources_use_the_url_of_a_function_after_the_release(name: str, more: str) -> None:
+    site = f"Site: {{Type: 'AWS::CloudFront::Distribution', Properties: {{A: !GetAtt {name}.FunctionUrl}}}}\n"
+    url = "" if more else URL % ("", "AWS_IAM")
+    done = from_sam(template((FUNCTION + more) % "a" + site + url), SOURCE)
+    assert list(resources(done, "after")) == ["Site"]
+    after = done.extension["stack"]["after"]
+    assert after["parameters"] == {f"{name}FunctionUrl": "${function:Api.url}"}
+    assert done.reasons() == []
+
+
+def test_a_function_cannot_use_a_url_that_the_release_creates() -> None:
+    done = sam("!GetAtt U.FunctionUrl", URL % ("", "AWS_IAM"))
+    assert "known only after the release" in done.reasons()[0]
+
+
+def test_resources_of_the_framework_use_the_url_of_a_function() -> None:
+    rest = """\
+        resources:
+          Resources:
+            U: {Type: 'AWS::Lambda::Url', Properties: {TargetFunctionArn: !Ref OneLambdaFunction, AuthType: AWS_IAM}}
+            S: {Type: 'AWS::SSM::Parameter', Properties: {A: !GetAtt U.FunctionUrl, B: !GetAtt TwoLambdaFunctionUrl.FunctionUrl}}
+        """
+    functions = "one: {handler: src/api.handler}\ntwo: {handler: src/api.handler, url: true}\n"
+    done = from_serverless(service(functions, rest=rest), SOURCE)
+    assert done.extension["stack"]["after"]["parameters"] == {
+        "UFunctionUrl": "${function:one.url}",
+        "TwoLambdaFunctionUrlFunctionUrl": "${function:two.url}",
+    }
+    assert done.reasons() == []

@@ -116,7 +116,7 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         if is_converted:
             write_changes(found.changes, found.top, copy)
         folder = copy / one.read.folder.relative_to(found.top)
-        rows = _compare(_Service(folder, one, settings, request.stage))
+        rows = _compare(_Service(folder, one, settings, "".join(request.stages[:1])))
     differences = tuple(
         RowDifference(
             function=first.function,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fabric.app.importing.check import check_copy, check_files
 from fabric.app.importing.sources import (
     Source,
+    build_no_functions_error,
     find_sources,
     format_shown,
     get_folder,
@@ -69,8 +70,8 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     force: bool = False
     strict: bool = False
-    # Of comparisons; "" for the default.
-    stage: str = ""
+    # The stages of the result, or that of a comparison. All stages if it is empty.
+    stages: tuple[str, ...] = ()
 
 
 class _Read(Struct, frozen=True):
@@ -109,7 +110,7 @@ def convert_project(request: ImportRequest, settings: Settings) -> Prepared:
     is_workspace = composition is not None or len(sources) > 1
     places = _Places(place, out, (out or top) if is_workspace else None)
     converted = [_convert(one, places, settings.cwd) for one in sources]
-    done, composed = _format(converted, composition, top)
+    done, composed = _format(converted, composition, top, request.stages)
     done = _require_functions(done)
     changes = [*_list_changes(done), *_list_compose(done, top, out or top, composition)]
     _refuse_links(changes, out or top, settings.cwd)
@@ -188,7 +189,10 @@ def _read_composition(top: Path, cwd: Path) -> Composition | None:
 
 
 def _format(
-    converted: Sequence[_Read], composition: Composition | None, top: Path
+    converted: Sequence[_Read],
+    composition: Composition | None,
+    top: Path,
+    stages: Sequence[str],
 ) -> tuple[list[ConvertedSource], list[ImportNote]]:
     """Format the files of all services, with the parameters of the compose file."""
     folders = {os.path.relpath(one.source.file.parent, top): one.found for one in converted}
@@ -204,7 +208,7 @@ def _format(
     done = []
     for each in converted:
         given = params.get(os.path.relpath(each.source.file.parent, top), {})
-        made = format_files(each.found, given)
+        made = format_files(each.found, given, stages)
         done.append(ConvertedSource(each, made))
     shown = composition.file if composition else ""
     return done, [_describe_compose_note(shown, one) for one in lost]
@@ -225,12 +229,8 @@ def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
     templates with state machines. Of others fabric deploys nothing."""
     found = [one for one in done if one.made.functions or _has_other_parts(one)]
     if not found:
-        names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
-        message = f"{names} has no functions that fabric can deploy"
-        hint = "name another config, or use --from"
-        if done[0].read.source.kind == "sam":
-            hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
-        raise FabricError(Problem("import/no-functions", message, hint))
+        names = [one.read.source.shown for one in done[:3]]
+        raise build_no_functions_error(names, done[0].read.source.kind)
     return found
 
 

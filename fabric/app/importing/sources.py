@@ -1,6 +1,7 @@
 """The sources of an import: which files of other tools a directory has, and their texts."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,13 +51,25 @@ def find_sources(path: str, kind: str, cwd: Path) -> list[Source]:
     else:
         raise FabricError(Problem("input/not-found", f"no file or directory `{path}`"))
     if not found:
+        folder = get_folder(place)
+        templates = [folder / one for one in SOURCES["sam"] if (folder / one).is_file()]
+        if templates and kind in ("", "sam"):
+            raise build_no_functions_error([format_shown(one, cwd) for one in templates], "sam")
         names = ", ".join(names[0] for names in SOURCES.values())
         message = f"no config of another tool found in `{path}`"
         hint = f"fabric imports {names}"
-        if any((get_folder(place) / one).is_file() for one in _CODE):
+        if any((folder / one).is_file() for one in _CODE):
             hint = _PRINT
         raise FabricError(Problem("input/not-found", message, hint))
     return found
+
+
+def build_no_functions_error(names: Sequence[str], kind: str) -> FabricError:
+    message = f"{', '.join(f'`{one}`' for one in names)} has no functions that fabric can deploy"
+    hint = "name another config, or use --from"
+    if kind == "sam":
+        hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
+    return FabricError(Problem("import/no-functions", message, hint))
 
 
 def _read_choice(kind: str, place: Path, cwd: Path) -> Source:

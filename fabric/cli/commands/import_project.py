@@ -44,10 +44,14 @@ class SourceChoice(Struct, frozen=True):
             help="Compare with the template of the other tool, which runs its plugins.",
         ),
     ]
-    stage: Annotated[
-        str,
+    stages: Annotated[
+        tuple[str, ...],
         click.option(
-            "--stage", default="", metavar="NAME", help="Stage of --compare. [default: dev]"
+            "--stage",
+            "stages",
+            multiple=True,
+            metavar="NAME",
+            help="Only this stage, or the stage of --compare. Can be repeated.",
         ),
     ]
     force: Annotated[bool, click.option("--force", is_flag=True, help="Replace existing files.")]
@@ -68,6 +72,7 @@ class ImportFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric import                          convert serverless.yml or template.yaml of this directory
 fabric import services/api --dry-run   report what would be carried, and write nothing
+fabric import --stage prod             convert only the default stage and this one
 fabric import --compare --stage prod   list differences to the template of the other tool
 """),
 )
@@ -96,16 +101,16 @@ def import_project(flags: ImportFlags) -> int:
         dry_run=chosen.dry_run,
         force=chosen.force,
         strict=chosen.strict,
-        stage=chosen.stage,
+        stages=chosen.stages,
     )
     if chosen.compare:
         if chosen.out or chosen.dry_run or chosen.force or chosen.strict:
             message = "--compare cannot be combined with options for writing"
             raise FabricError(Problem("usage/conflict", message, "omit the other options"))
+        if len(chosen.stages) > 1:
+            message = "--compare cannot be combined with several stages"
+            raise FabricError(Problem("usage/conflict", message, "compare one stage at a time"))
         from fabric.app.importing.compare import compare_import
 
         return answer(flags.screen, lambda settings: compare_import(request, settings))
-    if chosen.stage:
-        message = "--stage requires --compare: an import converts all stages"
-        raise FabricError(Problem("usage/conflict", message, "omit --stage"))
     return answer(flags.screen, lambda settings: start(request, settings))

@@ -1,6 +1,7 @@
 """Values of SAM resources that depend on a condition become parameters with a value for each stage.
 
 A condition is known if it depends on parameters only, and if samconfig.toml names the stages.
+Without stages, only variables that a condition omits are resolved: a stack cannot omit an output.
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import (
+    EMPTY,
     KeyValue,
     Mapping,
     Node,
@@ -43,6 +45,11 @@ _OMITTED = {"MemorySize": "128", "Timeout": "3", "Enabled": "true"}
 _DIRECTORIES = ("CodeUri", "ContentUri")
 _DEEPEST, _PAIR, _BRANCHES = 100, 2, 3
 _NOTHING = {"Ref": "AWS::NoValue"}
+# Where functions have variables. `*` is each resource of SAM.
+_VARIABLES = (
+    ("Globals", "Function", "Environment", "Variables"),
+    ("Resources", "*", "Properties", "Environment", "Variables"),
+)
 _NOT_LETTERS = re.compile(r"[^A-Za-z0-9]")
 # By stage.
 _Values = dict[str, Scalar]
@@ -56,9 +63,14 @@ def resolve_conditions(
     added to the settings."""
     stages = {_DEFAULT: deploy.overrides.get(_DEFAULT, {}), **deploy.overrides}
     conditions = _Conditions(root, stages)
-    if len(stages) == 1 or not isinstance(root, Mapping) or not conditions.by_name:
+    if not isinstance(root, Mapping) or not conditions.by_name:
         return root, deploy
     resolver = _Resolver(conditions, ledger)
+    if len(stages) == 1:
+        made: Node = root
+        for keys in _VARIABLES:
+            made = resolver.choose_variables(At(made), keys)
+        return made, deploy
     made = resolver.resolve_template(root)
     overrides = {
         stage: {**values, **{name: found[stage].text for name, found in resolver.made.items()}}
@@ -174,6 +186,34 @@ class _Resolver:
     def resolve_template(self, root: Mapping) -> Node:
         made = self._replace(root, "Globals", self._resolve_defaults)
         return self._replace(made, "Resources", self._resolve_resources)
+
+    def choose_variables(self, at: At, keys: tuple[str, ...]) -> Node:
+        """Choose the values of variables that are set only under a condition, without stages."""
+        node = at.node if at.node is not None else EMPTY
+        if not isinstance(node, Mapping):
+            return node
+        found: list[KeyValue] = []
+        for entry, one in zip(node.entries, at.list_entries(), strict=True):
+            value: Node | None = entry.value
+            if not keys:
+                value = self._choose_variable(one)
+            elif keys[0] == entry.key or (keys[0] == "*" and _is_own(entry.value)):
+                value = self.choose_variables(one, keys[1:])
+            found += [entry._replace(value=value)] if value is not None else []
+        return node._replace(entries=tuple(found))
+
+    def _choose_variable(self, at: At) -> Node | None:
+        """Choose the value by the defaults of the parameters. None if they set no value."""
+        branches = at.get("Fn::If").list_items()
+        chosen = self._choose(at.node, _DEFAULT) if at.node is not None else None
+        is_unclear = isinstance(chosen, Scalar) and _is_like_reference(chosen)
+        is_partial = any(_is_omitted(one.node) for one in branches if one.node is not None)
+        if chosen is None or is_unclear or not is_partial:
+            return at.node
+        reason = "the condition is evaluated with the defaults of the parameters"
+        new = "no value" if _is_omitted(chosen) else At(chosen).text
+        self._ledger.change(at, reason, new)
+        return None if _is_omitted(chosen) else chosen
 
     def _resolve_defaults(self, node: Node) -> Node:
         if not isinstance(node, Mapping):

@@ -9,8 +9,8 @@ from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_credential, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
+from fabric.importing.function_resources import find_function_resources
 from fabric.importing.intrinsics import SSM_VALUE, LogicalNames
-from fabric.importing.log_groups import find_log_groups
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam.api import convert_apis
 from fabric.importing.sam.conditions import resolve_conditions
@@ -120,8 +120,15 @@ def _collect_names(source: At, service: str) -> LogicalNames:
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():
         _collect_name(at, names, documents)
+    shared = source.get("Globals", "Function", "FunctionUrlConfig")
+    for key, name in names.functions.items():
+        own = source.get("Resources", key, "Properties", "FunctionUrlConfig")
+        if not (own.is_missing and shared.is_missing):
+            names.add_url(f"{key}Url", name)
     functions = (source.get("Resources", one) for one in names.functions)
-    find_log_groups(names, {one.key: one.get("Properties", "FunctionName") for one in functions})
+    find_function_resources(
+        names, {one.key: one.get("Properties", "FunctionName") for one in functions}
+    )
     return names
 
 
@@ -130,7 +137,7 @@ def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> Non
     kind, name, service = at.get("Type").text, at.key, names.service
     if kind == _FUNCTION:
         names.functions[name] = shorten(service, name)
-        names.generated.update((f"{name}Role", f"{name}Url"))
+        names.generated.add(f"{name}Role")
         alias = at.get("Properties", "AutoPublishAlias").text
         for one in (
             f"{name}.Alias",
@@ -210,6 +217,11 @@ class _Conversion:
         provider = self._config.child("provider")
         provider.put("name", "cloud1-lambda")
         provider.put("runtime", self._choose_runtime())
+        if self._deploy.stack_name:
+            at = At(EMPTY, (CONFIG_FILE, "default", "stack_name"), 1, 1)
+            reason = "the stacks of fabric have other names, also in `AWS::StackName`"
+            own = f"{self._context.names.service}-<stage>"
+            self._ledger.remark(at, reason, own)
         if self._deploy.region:
             provider.put("region", self._deploy.region)
         for stage, region in self._deploy.regions.items():
@@ -262,6 +274,9 @@ class _Conversion:
             return [at]
         self._ledger.carry(at.get("Type"))
         self._convert_own(at, kind)
+        if kind != _FUNCTION:
+            reason = "the condition has no effect: fabric creates it in each stage"
+            self._ledger.lose(at.get("Condition"), reason)
         for key in _OF_CLOUDFORMATION:
             if kind != _FUNCTION or key == "Description":
                 self._ledger.drop(at.get(key), "used only by CloudFormation")

@@ -57,7 +57,8 @@ def convert_sam_events(
             context.ledger.lose(at, reason, "use `functions` of a stage in `stages`")
             continue
         if convert is None:
-            context.ledger.lose(at, f"events of type `{kind.text}` are not supported", AFTER)
+            hint = AFTER if kinds is None else AFTER.replace("function", "workflow")
+            context.ledger.lose(at, f"events of type `{kind.text}` are not supported", hint)
             continue
         context.ledger.carry(kind)
         convert(context, at.get("Properties"), target)

@@ -9,10 +9,18 @@ from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile
 from fabric.importing.event_target import EventTarget
+from fabric.importing.function_resources import find_function_resources
 from fabric.importing.intrinsics import LogicalNames
-from fabric.importing.log_groups import find_log_groups
 from fabric.importing.packaging import put_build, put_entry, put_package
-from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    carry,
+    copy_as,
+    is_false,
+    lose_because,
+    share,
+)
 from fabric.importing.serverless.api import PAYLOAD_CHANGES, convert_api
 from fabric.importing.serverless.events import convert_events
 from fabric.importing.serverless.functions import (
@@ -71,6 +79,9 @@ _GENERATED = (
     *("ApiGatewayRestApi", "HttpApi", "HttpApiStage", "IamRoleLambdaExecution"),
     *("ServerlessDeploymentBucket", "WebsocketsApi"),
 )
+
+
+_VARIABLE = re.compile(r"\$\{env:([A-Za-z0-9_]+)\}")
 
 
 def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imported:
@@ -140,7 +151,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         generated=set(_GENERATED),
         apis=_list_apis(source),
         parameters={
-            one.key: f"${{param:{one.key}}}"
+            one.key: _get_parameter_text(one)
             for part in parts
             for one in part.get("Parameters").list_entries()
         },
@@ -154,9 +165,24 @@ def _collect_names(source: At, service: str) -> LogicalNames:
             if one.node is not None
         },
     )
+    for key in (*names.functions, *names.generated):
+        names.resources.pop(key, None)
+    for one in functions:
+        if not (one.get("url").is_missing or is_false(one.get("url"))):
+            logical = build_logical_id(one.key)
+            names.add_url(f"{logical}Url", names.functions[logical])
     given = {build_logical_id(one.key): one.get("name") for one in functions}
-    find_log_groups(names, given, "LambdaFunction")
+    find_function_resources(names, given, "LambdaFunction")
     return names
+
+
+def _get_parameter_text(at: At) -> str:
+    """Return the text for a parameter. A secret is read from its variable."""
+    default = at.get("Default").text
+    variable = _VARIABLE.fullmatch(default)
+    if not is_secret_parameter(at) or ("${" in default and not variable):
+        return f"${{param:{at.key}}}"
+    return f"${{secret:{variable[1] if variable else at.key}}}"
 
 
 class _Conversion:
@@ -333,7 +359,8 @@ class _Conversion:
                 self._ledger.drop(one, "no event uses the bucket")
         reason = "fabric sets these tags on its stacks, and not on functions"
         if phases:
-            self._ledger.remark(tags, reason, "stack.before.tags")
+            if not tags.is_missing:
+                self._ledger.remark(tags, reason, "stack.before.tags")
             return
         reason = "the service has no stack for these tags"
         self._ledger.lose(tags, reason, "add the tags to `defaults.tags`")
@@ -364,7 +391,9 @@ class _Conversion:
         if self._target.is_rest and self._target.is_http:
             reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
             self._ledger.remark(self._source.get("functions"), reason, "http.kind: http")
-            self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, "http.payload: 2.0")
+            if self._source.get("provider", "httpApi", "payload").text != "1.0":
+                new = "http.payload: 2.0"
+                self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, new)
 
     def _convert_events(self, at: At) -> None:
         if self._provider == AZURE:
@@ -424,11 +453,13 @@ class _Conversion:
         for part in _list_parts(self._source):
             for one in part.get("Parameters").list_entries():
                 self._ledger.carry(one)
-                default = one.get("Default").node
-                if not isinstance(default, Scalar):
+                default, text = one.get("Default"), self._context.names.parameters[one.key]
+                if text.startswith("${secret:"):
+                    if default.is_missing:
+                        reason = "the secret has no default; set the variable in .env"
+                        self._ledger.change(one, reason, text)
+                    continue
+                if not isinstance(default.node, Scalar):
                     reason = "the parameter has no default; set it in `params`"
                     self._ledger.change(one, reason, choose_stand_in(one.key))
-                given = default.text if isinstance(default, Scalar) else ""
-                if given and "${" not in given and is_secret_parameter(one):
-                    given = self._context.credentials.hide(one, one.key, given)
-                yield one.key, given or choose_stand_in(one.key)
+                yield one.key, default.text or choose_stand_in(one.key)

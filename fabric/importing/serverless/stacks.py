@@ -8,8 +8,8 @@ from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
 from fabric.importing.event_target import EventTarget, drop_late_triggers
+from fabric.importing.function_resources import put_function_resources
 from fabric.importing.intrinsics import LogicalNames, is_extension, list_ids, list_names
-from fabric.importing.log_groups import put_log_groups
 from fabric.importing.serverless.api import put_gateway_responses
 from fabric.importing.source import At
 from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
@@ -113,7 +113,7 @@ def put_stacks(
     config: Fields,
 ) -> tuple[StackDraft, ...]:
     """Split resources into stacks, put both into the config, and return their templates."""
-    resources = put_log_groups(context, resources, config)
+    resources = put_function_resources(context, resources, config)
     drop_late_triggers(context, config)
     context.requests.drop_unused((config.build(), *(one.node for one in resources if one.node)))
     resources, outputs = _drop_loops(context, resources), _drop_loops(context, outputs)

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from fabric.config.rules.config import stage_problem
 from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.schedule import ScheduleError, normalize_schedule
-from fabric.config.yaml.nodes import Mapping, Node
+from fabric.config.yaml.nodes import EMPTY, Mapping, Node
 from fabric.importing.context import Context
 from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields
@@ -143,9 +143,9 @@ def list_files(surroundings: Surroundings, folder: str) -> Iterator[str]:
                 yield path
 
 
-def place_file(source: At, file: str) -> At:
+def place_file(file: str) -> At:
     """Place a note about a file, which no key of the source names, at the start of the source."""
-    return At(source.node, (file,), 1, 1)
+    return At(EMPTY, (file,), 1, 1)
 
 
 def is_node_file(path: str) -> bool:

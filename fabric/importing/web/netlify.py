@@ -79,7 +79,7 @@ def convert_netlify(root: Node, surroundings: Surroundings, file: str) -> Import
     # Other rules depend on the directory of the files.
     for keys in (("build",), tuple(rules.keys() - {"build"})):
         apply_rules(context, source, {key: rules[key] for key in keys}, config)
-    _put_own_routes(context, source, functions)
+    _put_own_routes(context, functions)
     return Imported(config=config.build_config(()), ledger=ledger)
 
 
@@ -94,13 +94,13 @@ def _list_functions(context: Context, source: At, config: Fields) -> list[_Funct
         if not file:
             if name.endswith((".go", ".rs", ".py")):
                 reason = f"`{folder}/{name}` is not a function of Node.js"
-                context.ledger.lose(place_file(source, f"{folder}/{name}"), reason)
+                context.ledger.lose(place_file(f"{folder}/{name}"), reason)
             continue
         stem = name.rpartition(".")[0] if not around.is_folder(f"{folder}/{name}") else name
         fields = Fields(source)
         fields.put("name", name_function(stem))
         fields.put("entry", around.place(file))
-        where = place_file(source, file)
+        where = place_file(file)
         if stem.endswith("-background"):
             reason = (
                 f"`{stem}` is a background function; fabric has no answer 202 and no 15 minutes"
@@ -181,6 +181,11 @@ def _put_schedule(context: Context, at: At, fields: Fields) -> None:
     text = context.read_text(at)
     if not check_schedule(context, at, _SCHEDULES.get(text, text)):
         return
+    triggers = fields.get("triggers")
+    known = triggers if isinstance(triggers, list) else []
+    if any(isinstance(one, dict) and one["type"] == "cron" for one in known):
+        context.ledger.drop(at, "the schedule in the code takes precedence")
+        return
     _add_schedule(fields, text)
     if text in _SCHEDULES:
         context.ledger.change(at, "the word is written as cron fields", _SCHEDULES[text])
@@ -253,13 +258,13 @@ def _select(functions: list[_Function], target: re.Match[str]) -> list[_Function
     return [one for one in functions if target[1] in (":splat", one.name)]
 
 
-def _put_own_routes(context: Context, source: At, functions: list[_Function]) -> None:
+def _put_own_routes(context: Context, functions: list[_Function]) -> None:
     """Give functions without a trigger a route. Paths below `/.netlify` belong to Netlify."""
     for one in functions:
         if not one.fields.has("triggers"):
             add_route(one.fields, f"/{one.name}")
             reason = f"`/.netlify/functions/{one.name}` is a path of Netlify; the route is another"
-            context.ledger.remark(place_file(source, one.name), reason, f"ANY:/{one.name}")
+            context.ledger.remark(place_file(one.name), reason, f"ANY:/{one.name}")
 
 
 def _put_build(context: Context, at: At, config: Fields) -> None:

@@ -68,12 +68,12 @@ class _Function(NamedTuple):
 class _Api:
     """The functions of a project, by file and by path."""
 
-    def __init__(self, context: Context, at: At, config: Fields) -> None:
+    def __init__(self, context: Context, config: Fields) -> None:
         self.functions: list[_Function] = []
         for file in list_files(context.surroundings, "api"):
             if any(step.startswith(("_", ".")) for step in file.split("/")):
                 continue
-            where = place_file(at, file)
+            where = place_file(file)
             if is_node_file(file):
                 self._add(context, where, file, config)
             elif "." in file and not _NO_CODE.search(file):
@@ -125,7 +125,7 @@ def convert_vercel(root: Node, surroundings: Surroundings, file: str) -> Importe
     )
     config = Fields()
     put_service(context, source.get("name"), config, _PROVIDER, _read_runtime(surroundings))
-    api = _Api(context, source, config)
+    api = _Api(context, config)
     rules: Rules = {
         **_RULES,
         "functions": lambda context, at, _: _put_settings(context, at, api),

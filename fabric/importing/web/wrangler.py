@@ -81,7 +81,7 @@ def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Impor
         function.add("triggers", {"type": "http", "route": route})
     apply_rules(context, source, _build_rules(config, function), extension)
     _put_secrets(context, config)
-    top = _Stage(source, function, config, At(extension.build()).get("hostname").text)
+    top = _Stage(source, function, config, At(extension.build()))
     for at in source.get("env").list_entries():
         if check_stage(context, at):
             _convert_stage(context, at, top)
@@ -274,17 +274,17 @@ def _build_rules(config: Fields, function: Fields) -> Rules:
 
 
 class _Stage(NamedTuple):
-    """The top level, which a stage inherits: its source, function, config and hostname."""
+    """The top level, which a stage inherits: its source, function, config and extension."""
 
     source: At
     function: Fields
     config: Fields
-    hostname: str
+    extension: At
 
 
 def _convert_stage(context: Context, at: At, top: _Stage) -> None:
     """Convert an environment, which inherits variables and bindings in fabric, not in Wrangler."""
-    config, hostname = top.config, top.hostname
+    config, hostname = top.config, top.extension.get("hostname").text
     stage = config.child("stages").child(at.key, at)
     extension = Fields(at)
     function = Fields(at)
@@ -294,6 +294,7 @@ def _convert_stage(context: Context, at: At, top: _Stage) -> None:
     _put_stage_triggers(at, function, top.function)
     if function.has("triggers"):
         stage.child("functions").put(FUNCTION, function)
+    _remove_inherited(context, at, top, extension)
     if not extension.is_empty:
         stage.child("extensions").put(_PROVIDER, extension)
     if hostname and not extension.has("hostname"):
@@ -302,10 +303,24 @@ def _convert_stage(context: Context, at: At, top: _Stage) -> None:
     for name in _list_inherited(config, at):
         reason = f"the variable `{name}` is inherited in fabric; Wrangler inherits none"
         context.ledger.remark(at, reason)
+
+
+def _remove_inherited(context: Context, at: At, top: _Stage, extension: Fields) -> None:
+    """Remove the bindings of the top level from a stage. Only lists can be empty."""
     for one in top.source.list_entries():
         # A stage has its own triggers, also those of queues.
         is_binding = one.key in BINDING_RULES or not one.get("producers").is_missing
-        if is_binding and at.get(one.key).is_missing:
+        if not is_binding or not at.get(one.key).is_missing:
+            continue
+        found = top.extension.get("bindings", one.key)
+        lists = [entry.key for entry in found.list_entries() if entry.is_list]
+        bindings = extension.child("bindings", at)
+        if found.is_list:
+            bindings.put(one.key, [], at)
+        elif lists:
+            for key in lists:
+                bindings.child(one.key, at).put(key, [], at)
+        else:
             inherited = At(EMPTY, (*at.path, one.key), at.line, at.column)
             reason = f"the stage inherits the bindings `{one.key}`; Wrangler inherits none"
             context.ledger.lose(inherited, reason, "set them in each stage, not at the top level")

@@ -454,3 +454,46 @@ def test_a_layer_beside_a_service_of_a_monorepo_is_carried(tmp_path: Path) -> No
     made.write({"a/src/api.js": "", "b/src/api.js": ""})
     lost = made.json("import", "--dry-run").result["notCarried"]
     assert [one["path"] for one in lost] == ["layers.y.path"]
+
+
+@pytest.mark.parametrize("words", [(), ("--from", "sam"), ("template.yaml",)])
+def test_a_template_without_functions_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = imported(tmp_path, "Resources: {Topic: {Type: AWS::SNS::Topic}}\n", "template.yaml")
+    done = made.fabric("import", "--json", *words)
+    assert (done.code, done.error["code"]) == (65, "import/no-functions")
+    assert "`template.yaml`" in done.error["message"]
+
+
+def test_replaced_files_are_named(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    made.write({"fabric.yml": "service: old\n"})
+    assert "fabric.yml (exists)" in made.fabric("import", "--dry-run").out
+    assert "fabric.yml (replaced)" in made.fabric("import", "--force").out
+
+
+STAGES = SERVERLESS.replace(
+    "  table: orders-${sls:stage}\n",
+    "  table: ${self:custom.tables.${sls:stage}}\n  tables: {dev: a, test: b, prod: c}\n",
+)
+
+
+def test_an_import_can_be_limited_to_stages(tmp_path: Path) -> None:
+    made = imported(tmp_path, STAGES)
+    done = made.fabric("import", "--stage", "prod", "--stage", "demo", "--json")
+    assert done.code == 0, done.err
+    config = yaml.safe_load((made.root / "fabric.yml").read_text())
+    assert config["params"] == {"tables": "a"}
+    assert config["stages"] == {"prod": {"params": {"tables": "c"}}}
+    assert "stages.test" in [one["path"] for one in done.result["dropped"]]
+    assert "stages.demo" in [one["path"] for one in done.result["changed"]]
+
+
+def test_the_default_stage_can_be_the_only_one(tmp_path: Path) -> None:
+    made = imported(tmp_path, STAGES)
+    assert made.fabric("import", "--stage", "dev").code == 0
+    assert "stages" not in yaml.safe_load((made.root / "fabric.yml").read_text())
+
+
+def test_a_comparison_has_one_stage(tmp_path: Path) -> None:
+    done = imported(tmp_path).fabric(*"import --compare --stage a --stage b --json".split())
+    assert (done.code, done.error["code"]) == (64, "usage/conflict")

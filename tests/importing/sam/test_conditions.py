@@ -220,3 +220,39 @@ def test_state_machines_depend_on_the_stage() -> None:
 def test_a_directory_with_an_unknown_condition_is_named() -> None:
     done = from_sam(GLOBALS, {"src/app.py": ""})
     assert any("the directory depends on a condition" in one for one in done.reasons())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "new"),
+    [
+        ("!If [IsProd, a, !Ref AWS::NoValue]", None, "no value"),
+        ("!If [IsProd, !Ref AWS::NoValue, a]", "a", "a"),
+        ("!If [IsProd, !Ref AWS::NoValue, !Ref Size]", "${param:Size}", ""),
+    ],
+)
+@pytest.mark.parametrize("place", ["Api", "Globals"])
+def test_without_stages_the_defaults_decide_whether_a_variable_has_a_value(
+    value: str, expected: str | None, new: str, place: str
+) -> None:
+    env = f"Environment: {{Variables: {{AA: {value}, BB: b}}}}"
+    if place == "Api":
+        text = TEMPLATE.replace("MemorySize: VALUE", env)
+    else:
+        text = TEMPLATE.replace("MemorySize: VALUE", "MemorySize: 128")
+        text += f"Globals: {{Function: {{{env}}}}}\n"
+    done = from_sam(text, {"src/app.py": ""})
+    found = done.function["env"] if place == "Api" else done.config["env"]
+    assert found == {"BB": "b"} | ({"AA": expected} if expected else {})
+    [note] = [one for one in done.settled.select(Fate.CHANGED) if one.path[-1] == "AA"]
+    assert "defaults of the parameters" in note.reason
+    assert note.advice == new
+
+
+@pytest.mark.parametrize("value", ["!If [IsProd, a, b]", "!If [IsInRegion, a, !Ref AWS::NoValue]"])
+def test_without_stages_cloudformation_evaluates_other_conditions(value: str) -> None:
+    variables = f"Environment: {{Variables: {{AA: {value}}}}}"
+    text = TEMPLATE.replace("MemorySize: VALUE", variables)
+    done = from_sam(text, {"src/app.py": ""})
+    assert done.function.get("env") == (
+        {"AA": "${stack:EnvironmentVariablesAA}"} if "b]" in value else None
+    )

@@ -775,3 +775,29 @@ def test_events_and_tracing_behind_a_condition_are_reported_with_the_reason() ->
     assert done.reasons() == [
         f"{path}.Tracing: the tracing mode depends on a value of CloudFormation"
     ]
+
+
+def test_keys_of_state_machines_without_an_equivalent_are_named() -> None:
+    keys = "Tags: {a: b}, RolePath: /a/, PermissionsBoundary: x, DeploymentPreference: {Type: a}"
+    events = "Events: {A: {Type: Api, Properties: {Path: /a, Method: get}}}"
+    definition = "Definition: {StartAt: A, States: {A: {Type: Pass, End: true}}}"
+    kept = "AutoPublishAlias: prod, PropagateTags: true"
+    machine = f"Flow: {{Type: 'AWS::Serverless::StateMachine', Condition: P, Properties: {{{definition}, {keys}, {events}, {kept}}}}}\n"
+    done = from_sam(template(machine, "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"), {})
+    names = [one.partition(":")[0].removeprefix("Resources.Flow.") for one in done.reasons()]
+    assert names == [
+        "Condition",
+        *("Properties.Tags", "Properties.RolePath", "Properties.PermissionsBoundary"),
+        *("Properties.DeploymentPreference", "Properties.Events.A"),
+    ]
+    assert all("unknown key" not in one for one in done.reasons())
+    [event] = [one for one in done.settled.notes if one.path[-1] == "A"]
+    assert "${workflow:NAME.arn}" in event.advice
+
+
+def test_another_name_of_the_stack_is_reported() -> None:
+    settings = "[default.deploy.parameters]\nstack_name = 'mine'\n"
+    machine = "Flow: {Type: 'AWS::Serverless::StateMachine', Properties: {}}\n"
+    done = from_sam(template(machine), {"samconfig.toml": settings})
+    [note] = [one for one in done.settled.select(Fate.CHANGED) if one.path[-1] == "stack_name"]
+    assert note.advice == "mine-<stage>"

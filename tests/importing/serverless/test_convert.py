@@ -7,7 +7,7 @@ import pytest
 from fabric.importing.serverless.convert import build_logical_id
 from fabric.importing.source import Fate
 from fabric.model.problems import FabricError
-from tests.support.imports import SOURCE, Conversion, from_serverless, service
+from tests.support.imports import SOURCE, Conversion, convert_text, from_serverless, service
 
 FUNCTION = "api: {handler: src/api.handler}"
 
@@ -530,3 +530,42 @@ def test_keys_beside_a_usage_plan_share_it_and_disabled_keys_do_not_exist() -> N
     assert any("fabric has no disabled API keys" in one for one in done.reasons())
     changed = [one.reason for one in done.settled.select(Fate.CHANGED)]
     assert "fabric has one usage plan, which all API keys share" in changed
+
+
+def test_a_number_with_a_leading_zero_is_decimal() -> None:
+    variables = "env: {A: 012, B: -08, C: '012'}".replace("env", "environment")
+    text = service(f"api: {{handler: src/api.handler, {variables}}}")
+    done = convert_text("serverless", text, SOURCE)
+    assert done.function["env"] == {"A": 12, "B": -8, "C": "012"}
+
+
+@pytest.mark.parametrize(
+    ("default", "value"),
+    [("Default: abc", "${secret:PW}"), ("Type: String", "${secret:Pw}")],
+)
+def test_a_hidden_parameter_of_resources_is_a_secret(default: str, value: str) -> None:
+    topic = "Topic: {Type: 'AWS::SNS::Topic', Properties: {DisplayName: !Ref Pw}}"
+    parameters = f"Parameters: {{Pw: {{NoEcho: true, {default}}}}}"
+    done = convert(rest=f"resources:\n  {parameters}\n  Resources: {{{topic}}}\n")
+    assert done.extension["stack"]["before"]["parameters"] == {"Pw": value}
+    assert "params" not in done.config
+    assert any(one.path[:3] == ("resources", "Parameters", "Pw") for one in done.settled.notes)
+
+
+@pytest.mark.parametrize(("payload", "count"), [("1.0", 0), ("2.0", 1)])
+def test_routes_with_the_payload_of_a_rest_api_keep_their_events(payload: str, count: int) -> None:
+    functions = "api: {handler: src/api.handler, events: [{http: GET /a}, {httpApi: GET /b}]}"
+    done = convert(functions, f"httpApi: {{payload: '{payload}'}}")
+    notes = done.reasons(Fate.CHANGED)
+    assert sum("events of routes of the REST API have format 2.0" in one for one in notes) == count
+
+
+def test_a_subscription_does_not_need_the_override_of_its_function() -> None:
+    functions = "api: {handler: src/api.handler, events: [{cloudwatchLog: /aws/lambda/x}]}"
+    rest = "resources: {Resources: {ApiLambdaFunction: {Properties: {Code: {}}}}}\n"
+    done = convert(functions, rest=rest)
+    assert list(done.stacks["after"]["Resources"]) == ["ApiPermission0", "LogSubscription0"]
+    assert done.reasons() == [
+        "resources.Resources.ApiLambdaFunction: changes a resource that fabric creates in another way"
+    ]
+    assert not any("stackTags" in one for one in done.reasons(Fate.CHANGED))

@@ -243,3 +243,13 @@ publish = "dist/"
 
 def test_the_whole_project_is_no_directory_of_files() -> None:
     assert any("the whole project" in one for one in netlify('[build]\npublish = "."\n').reasons())
+
+
+def test_the_schedule_of_code_takes_precedence() -> None:
+    code = 'export const config = { schedule: "@daily" };'
+    text = '[functions."hello"]\nschedule = "@hourly"\n'
+    done = netlify(text, {"netlify/functions/hello.js": code})
+    assert triggers(done) == {"hello": ["0 0 * * *"]}
+    assert done.reasons(Fate.DROPPED) == [
+        "functions.hello.schedule: the schedule in the code takes precedence"
+    ]

@@ -320,11 +320,23 @@ def test_an_environment_inherits_no_consumers_of_queues() -> None:
     assert stage_schedules(f'{queues}[env.prod.vars]\nA = "a"\n') == ["0 0 * * *"]
 
 
-def test_bindings_that_a_stage_would_inherit_are_reported() -> None:
+def test_a_stage_inherits_no_bindings() -> None:
     done = wrangler(
         '[[kv_namespaces]]\nbinding = "KV"\nid = "a"\n[[r2_buckets]]\nbinding = "B"\n'
         'bucket_name = "b"\n[[env.prod.r2_buckets]]\nbinding = "B"\nbucket_name = "c"\n'
+        '[[queues.producers]]\nbinding = "Q"\nqueue = "q"\n'
     )
+    stage = done.config["stages"]["prod"]["extensions"]["edge1-workers"]["bindings"]
+    assert stage == {
+        "kv_namespaces": [],
+        "r2_buckets": [{"binding": "B", "bucket_name": "c"}],
+        "queues": {"producers": []},
+    }
+    assert done.reasons() == []
+
+
+def test_bindings_that_a_stage_would_inherit_are_reported() -> None:
+    done = wrangler('[ai]\nbinding = "AI"\n[env.prod.vars]\nA = "a"\n')
     assert done.reasons() == [
-        "env.prod.kv_namespaces: the stage inherits the bindings `kv_namespaces`; Wrangler inherits none"
+        "env.prod.ai: the stage inherits the bindings `ai`; Wrangler inherits none"
     ]
