@@ -426,7 +426,7 @@ def test_keys_of_a_url_without_an_equivalent_are_named() -> None:
     assert done.function["url"] == {"authorizer": "AWS_IAM"}
     assert done.reasons() == [
         "Resources.U.Condition: conditions of URLs are not supported",
-        "Resources.U.Properties.AuthType: who can call the URL depends on a value of the stage; it requires `AWS_IAM`",
+        "Resources.U.Properties.AuthType: the authorizer depends on a value of the stage; the URL requires `AWS_IAM`",
         "Resources.U.Properties.Other: the key `Other` of a URL is not supported",
         "Resources.V: a function has one URL",
     ]
