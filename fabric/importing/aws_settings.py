@@ -7,6 +7,7 @@ from fabric.config.yaml.nodes import Scalar
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.rules import (
+    PARAMETER,
     Rules,
     copy_as,
     in_both_cases,
@@ -180,9 +181,12 @@ def put_url(context: Context, at: At, fields: Fields) -> None:
 
 
 def _put_url_authorizer(context: Context, at: At, url: Fields) -> None:
-    text = context.read_text(at).upper()
-    is_known = text in ("AWS_IAM", "NONE")
-    context.put(at, url, "authorizer", text if is_known else "AWS_IAM")
+    text = context.read_text(at)
+    is_known = text.upper() in ("AWS_IAM", "NONE")
+    if PARAMETER.fullmatch(text):  # its values have the words of fabric
+        context.put(at, url, "authorizer", text)
+        return
+    context.put(at, url, "authorizer", text.upper() if is_known else "AWS_IAM")
     if not is_known:
         reason = "the authorizer depends on a value of the stage; the URL requires `AWS_IAM`"
         context.ledger.lose(at, reason, "set `url` with `stages` in fabric.yml")

@@ -418,6 +418,14 @@ def test_permissions_for_a_closed_url_stay_in_the_stack() -> None:
     assert list(resources(done, "after")) == ["P"]
 
 
+def test_a_parameter_can_choose_who_calls_a_url() -> None:
+    rest = "Parameters: {Auth: {Type: String, Default: AWS_IAM}}\n"
+    call = OPENED % ("P", "lambda:InvokeFunctionUrl", "!Ref Api", "FunctionUrlAuthType: NONE")
+    done = sam("a", URL % ("", "!Ref Auth") + call, rest)
+    assert done.function["url"] == {"authorizer": "${param:Auth}"}
+    assert done.reasons() == []
+
+
 def test_keys_of_a_url_without_an_equivalent_are_named() -> None:
     head = "Condition: P, DependsOn: Api,"
     rest = "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"
