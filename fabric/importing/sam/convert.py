@@ -285,7 +285,7 @@ class _Conversion:
             return [at]
         self._ledger.carry(at.get("Type"))
         self._convert_own(at, kind)
-        if kind != _FUNCTION:
+        if kind in (_LAYER, _MACHINE, REST, HTTP):
             reason = "the condition has no effect: fabric creates it in each stage"
             self._ledger.lose(at.get("Condition"), reason)
         for key in _OF_CLOUDFORMATION:
