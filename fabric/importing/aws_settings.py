@@ -7,6 +7,7 @@ from fabric.config.yaml.nodes import Scalar
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.rules import (
+    PARAMETER,
     Rules,
     copy_as,
     in_both_cases,
@@ -41,18 +42,32 @@ _REPLACED = {
 }
 # Runtimes of other providers, such as `nodejs20`.
 _WITHOUT_DOT = re.compile(r"(?:nodejs|python)[0-9]+")
+_OPENWHISK = re.compile(r"(nodejs|python):(default|[0-9]+(?:\.[0-9]+)?)")
 _LONGEST_DESCRIPTION = 200
 
 
 def choose_runtime(text: str) -> str:
     """Return the runtime of fabric for one of AWS, or "" if there is none."""
+    kind = _read_openwhisk_kind(text)
+    if kind != text and RUNTIME.fits(kind):
+        return kind
     if text in _OLD_PYTHON or _OTHER_PYTHON.fullmatch(text):
         return NEW_PYTHON
     if text.startswith("${") or RUNTIME.fits(text):
         return text
-    if _NODE.fullmatch(text):
+    if _NODE.fullmatch(kind):
         return NEW_NODE
     return NEW_RUBY if text.startswith("ruby") else _REPLACED.get(text, "")
+
+
+def _read_openwhisk_kind(text: str) -> str:
+    """Write a runtime of OpenWhisk, such as `nodejs:20`, as one of fabric. Without a version, the
+    provider chooses one."""
+    found = _OPENWHISK.fullmatch(text)
+    if found is None:
+        return text
+    version = found[2] if found[2] not in ("default", "3") else ""
+    return f"{found[1]}{version}{'.x' if version and found[1] == 'nodejs' else ''}"
 
 
 def put_runtime(context: Context, at: At, fields: Fields) -> None:
@@ -62,9 +77,9 @@ def put_runtime(context: Context, at: At, fields: Fields) -> None:
         fields.put("runtime", new, at)
     if not new:
         context.ledger.lose(at, f"fabric does not support the runtime `{text}`")
-    elif new == text:
+    elif new == _read_openwhisk_kind(text):
         context.ledger.carry(at)
-    elif _OTHER_PYTHON.fullmatch(text) or _WITHOUT_DOT.fullmatch(text):
+    elif ":" in text or _OTHER_PYTHON.fullmatch(text) or _WITHOUT_DOT.fullmatch(text):
         context.ledger.change(at, f"fabric does not support the version of `{text}`", new)
     else:
         context.ledger.change(at, f"AWS does not accept new functions with `{text}`", new)
@@ -166,11 +181,14 @@ def put_url(context: Context, at: At, fields: Fields) -> None:
 
 
 def _put_url_authorizer(context: Context, at: At, url: Fields) -> None:
-    text = context.read_text(at).upper()
-    is_known = text in ("AWS_IAM", "NONE")
-    context.put(at, url, "authorizer", text if is_known else "AWS_IAM")
+    text = context.read_text(at)
+    is_known = text.upper() in ("AWS_IAM", "NONE")
+    if PARAMETER.fullmatch(text):  # its values have the words of fabric
+        context.put(at, url, "authorizer", text)
+        return
+    context.put(at, url, "authorizer", text.upper() if is_known else "AWS_IAM")
     if not is_known:
-        reason = "who can call the URL depends on a value of the stage; it requires `AWS_IAM`"
+        reason = "the authorizer depends on a value of the stage; the URL requires `AWS_IAM`"
         context.ledger.lose(at, reason, "set `url` with `stages` in fabric.yml")
 
 

@@ -61,8 +61,9 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     apis: frozenset[str] = frozenset()
     # Parameters of the template to the text that stands for them.
     parameters: dict[str, str] = field(default_factory=dict)
-    # Parameters of which CloudFormation reads the value itself, by a name, which is their default.
-    named: set[str] = field(default_factory=set)
+    # Parameters of which CloudFormation reads the value itself, by a name. The name is their
+    # default, or this text.
+    named: dict[str, str] = field(default_factory=dict)
     # Parameters that are lists, with their items.
     lists: dict[str, list[str]] = field(default_factory=dict)
     # Parameters of the template to their defaults.

@@ -11,7 +11,7 @@ from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.source import At
 
-_PARAMETER = re.compile(r"\$\{param:[A-Za-z0-9_-]+\}")
+PARAMETER = re.compile(r"\$\{param:[A-Za-z0-9_-]+\}")
 Rule: TypeAlias = Callable[[Context, At, Fields], None]
 Rules: TypeAlias = Mapping[str, Rule]
 Shared = TypeVar("Shared")
@@ -84,7 +84,7 @@ def put_enabled(context: Context, at: At, fields: Fields) -> None:
     """Copy whether events are delivered, only if they are not."""
     reference = at.get("Ref").text
     text = context.names.parameters.get(reference, "") if reference else at.text
-    if at.key.lower() == "enabled" and _PARAMETER.fullmatch(text):
+    if at.key.lower() == "enabled" and PARAMETER.fullmatch(text):
         fields.put("enabled", text, at)
         context.ledger.carry(at)
         return

@@ -363,9 +363,10 @@ class TemplateBuilder:
                 yield KeyValue(name, 0, 0, self._hide_parameter(name, node))
 
     def _pass_parameter(self, name: str) -> None:
-        """Pass the value of a parameter. A name of an SSM parameter stays in the template."""
-        if name not in self._names.named:
-            self._parameters.setdefault(name, self._names.parameters[name])
+        """Pass the value of a parameter. A default name of SSM stays in the template."""
+        value = self._names.named.get(name, self._names.parameters[name])
+        if value:
+            self._parameters.setdefault(name, value)
 
     def _hide_parameter(self, name: str, node: Node) -> Node:
         """Let CloudFormation hide the value of a credential, which has no default."""

@@ -418,6 +418,14 @@ def test_permissions_for_a_closed_url_stay_in_the_stack() -> None:
     assert list(resources(done, "after")) == ["P"]
 
 
+def test_a_parameter_can_choose_who_calls_a_url() -> None:
+    rest = "Parameters: {Auth: {Type: String, Default: AWS_IAM}}\n"
+    call = OPENED % ("P", "lambda:InvokeFunctionUrl", "!Ref Api", "FunctionUrlAuthType: NONE")
+    done = sam("a", URL % ("", "!Ref Auth") + call, rest)
+    assert done.function["url"] == {"authorizer": "${param:Auth}"}
+    assert done.reasons() == []
+
+
 def test_keys_of_a_url_without_an_equivalent_are_named() -> None:
     head = "Condition: P, DependsOn: Api,"
     rest = "Conditions: {P: !Equals [!Ref AWS::Region, a]}\n"
@@ -426,7 +434,7 @@ def test_keys_of_a_url_without_an_equivalent_are_named() -> None:
     assert done.function["url"] == {"authorizer": "AWS_IAM"}
     assert done.reasons() == [
         "Resources.U.Condition: conditions of URLs are not supported",
-        "Resources.U.Properties.AuthType: who can call the URL depends on a value of the stage; it requires `AWS_IAM`",
+        "Resources.U.Properties.AuthType: the authorizer depends on a value of the stage; the URL requires `AWS_IAM`",
         "Resources.U.Properties.Other: the key `Other` of a URL is not supported",
         "Resources.V: a function has one URL",
     ]

@@ -32,10 +32,12 @@ from fabric.importing.state_machines import convert_state_machine
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.functions import choose_service
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrets.secrecy import is_secret_name
 
 _SAM = "AWS::Serverless::"
 _FUNCTION, _LAYER = f"{_SAM}Function", f"{_SAM}LayerVersion"
 _MACHINE, _TABLE = f"{_SAM}StateMachine", f"{_SAM}SimpleTable"
+_PARAMETER = re.compile(r"\$\{param:([A-Za-z0-9]+)\}")
 _LISTS = ("CommaDelimitedList", "List<")
 _HEAD = ("AWSTemplateFormatVersion", "Transform", "Description", "Metadata")
 _OF_CLOUDFORMATION = (
@@ -115,7 +117,8 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         if one.get("Type").text.startswith(_LISTS) and one.get("Default").text:
             items = one.get("Default").text.split(",")
             names.lists[one.key] = [item.strip() for item in items]
-    names.named.update(name for name, text in names.parameters.items() if text.startswith("${ssm:"))
+        if one.get("Type").text.startswith(SSM_VALUE):
+            names.named[one.key] = "" if one.get("Default").text else _name_ssm_param(one, names)
     documents = find_documents(source)
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():
@@ -157,6 +160,14 @@ def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> Non
         names.resources[name] = at.node
         if name in documents:
             names.resources[f"{name}Stage"] = at.node
+
+
+def _name_ssm_param(at: At, names: LogicalNames) -> str:
+    """Name the parameter that contains the name of an SSM parameter. Names in references cannot be
+    secret, so it is not named like a secret."""
+    name = f"SsmParameter{len(names.named) + 1}" if is_secret_name(at.key) else at.key
+    names.parameters[at.key] = f"${{ssm:${{param:{name}}}}}"
+    return f"${{param:{name}}}"
 
 
 def _get_parameter_text(at: At) -> str:
@@ -274,7 +285,7 @@ class _Conversion:
             return [at]
         self._ledger.carry(at.get("Type"))
         self._convert_own(at, kind)
-        if kind != _FUNCTION:
+        if kind in (_LAYER, _MACHINE, REST, HTTP):
             reason = "the condition has no effect: fabric creates it in each stage"
             self._ledger.lose(at.get("Condition"), reason)
         for key in _OF_CLOUDFORMATION:
@@ -323,7 +334,7 @@ class _Conversion:
                 self._ledger.lose(
                     at.get("Default"), "secrets are not copied", f"set the variable {at.key}"
                 )
-            elif text.startswith("${param:"):
+            elif "${param:" in text:
                 self._put_param(at)
         for stage, values in self._deploy.overrides.items():
             for name, value in values.items():
@@ -335,7 +346,7 @@ class _Conversion:
         if not text:
             reason = f"samconfig.toml sets `{name}` for `{stage}`, which the template does not have"
             self._ledger.remark(At(EMPTY, (CONFIG_FILE, stage, name), 1, 1), reason)
-        elif text.startswith("${ssm:"):
+        elif text.startswith("${ssm:") and not self._context.names.named[name]:
             if value != self._source.get("Parameters", name, "Default").text:
                 reason = f"samconfig.toml sets `{name}` for `{stage}`; the default is used"
                 at = At(EMPTY, (CONFIG_FILE, stage, name), 1, 1)
@@ -346,27 +357,33 @@ class _Conversion:
             self._ledger.remark(at, reason, f"set the variable {name}")
         elif stage != "default":
             text = self._hide(name, value, f"{stage}_{name}")
-            self._config.child("stages").child(stage).child("params").put(name, text)
+            stages = self._config.child("stages")
+            stages.child(stage).child("params").put(self._name_param(name), text)
+
+    def _name_param(self, name: str) -> str:
+        found = _PARAMETER.search(self._context.names.parameters[name])
+        return found[1] if found else name
 
     def _hide(self, name: str, value: str, variable: str) -> str:
-        """Replace a credential among the values of samconfig.toml."""
+        """Replace a credential among the values of samconfig.toml. The name of an SSM parameter is
+        not one."""
         at = self._source.get("Parameters", name)
-        is_hidden = is_credential(value, name)
+        is_hidden = name not in self._context.names.named and is_credential(value, name)
         return self._context.credentials.hide(at, variable, value) if is_hidden else value
 
     def _put_param(self, at: At) -> None:
         default = at.get("Default")
         given = self._deploy.overrides.get("default", {}).get(at.key)
-        params = self._config.child("params")
+        params, name = self._config.child("params"), self._name_param(at.key)
         if given is not None:
-            params.put(at.key, self._hide(at.key, given, at.key), at)
+            params.put(name, self._hide(at.key, given, at.key), at)
         elif default.node is not None and not default.is_missing:
-            params.put(at.key, default.node, at)
+            params.put(name, default.node, at)
         else:
             value = next(_list_accepted(at), choose_stand_in(at.key))
-            params.put(at.key, value, at)
+            params.put(name, value, at)
             reason = "the parameter has no default; set it in `params`"
-            self._ledger.change(at, reason, value)
+            self._ledger.change(at, reason, value if name == at.key else f"{name}: {value}")
 
 
 def _list_accepted(at: At) -> Iterator[str]:

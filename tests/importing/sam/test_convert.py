@@ -801,3 +801,26 @@ def test_another_name_of_the_stack_is_reported() -> None:
     done = from_sam(template(machine), {"samconfig.toml": settings})
     [note] = [one for one in done.settled.select(Fate.CHANGED) if one.path[-1] == "stack_name"]
     assert note.advice == "mine-<stage>"
+
+
+def test_a_parameter_of_ssm_without_a_default_is_a_name() -> None:
+    stage = "[prod.deploy.parameters]\nparameter_overrides = 'ApiToken=/prod/token'\n"
+    text = f"""\
+Transform: AWS::Serverless-2016-10-31
+Parameters: {{ApiToken: {{Type: 'AWS::SSM::Parameter::Value<String>'}}}}
+Resources:
+  Api:
+    Type: AWS::Serverless::Function
+    Properties:
+      {RUNTIME.replace(chr(10), chr(10) + "  ")}
+      Environment: {{Variables: {{A: !Ref ApiToken}}}}
+  Topic: {{Type: 'AWS::SNS::Topic', Properties: {{DisplayName: !Ref ApiToken}}}}
+"""
+    done = from_sam(text, {**SOURCE, "samconfig.toml": stage})
+    assert done.function["env"] == {"A": "${ssm:${param:SsmParameter1}}"}
+    assert done.config["params"] == {"SsmParameter1": "set-me"}
+    assert done.config["stages"]["prod"]["params"] == {"SsmParameter1": "/prod/token"}
+    stack = done.extension["stack"]["before"]
+    assert stack["parameters"] == {"ApiToken": "${param:SsmParameter1}"}
+    [note] = [one for one in done.settled.select(Fate.CHANGED) if "no default" in one.reason]
+    assert (note.path, note.advice) == (("Parameters", "ApiToken"), "SsmParameter1: set-me")

@@ -81,3 +81,25 @@ def test_azure_events_are_routes_of_their_functions() -> None:
         "functions.bye.events.0.authLevel: routes of fabric have no keys of Azure functions",
         "functions.bye.events.1: events of type `queue` of Azure are not supported",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "runtime", "fate"),
+    [
+        ("nodejs:20", "nodejs20.x", Fate.CARRIED),
+        ("nodejs:default", "nodejs", Fate.CARRIED),
+        ("nodejs:12", "nodejs22.x", Fate.CHANGED),
+        ("python:3.11", "python3.11", Fate.CARRIED),
+        ("python:3", "python", Fate.CARRIED),
+        ("python:2", "python3.12", Fate.CHANGED),
+        ("php:8", "nodejs22.x", Fate.NOT_CARRIED),
+    ],
+)
+def test_runtimes_of_openwhisk_are_those_of_its_provider(
+    kind: str, runtime: str, fate: Fate
+) -> None:
+    text = f"service: shop\nprovider: {{name: openwhisk, runtime: '{kind}'}}\nfunctions: {{a: {{handler: src/a.main}}}}\n"
+    done = from_serverless(text, {"src/a.js": ""})
+    assert done.config["provider"] == {"name": "cloud6-functions", "runtime": runtime}
+    assert done.settled.leaves["provider", "runtime"] is fate
+    assert not any("AWS" in one.reason for one in done.settled.notes if one.path[-1] == "runtime")
