@@ -17,8 +17,8 @@ mkdir -p .stamp .coverage
 # run tests the same. `EVERY=1` runs all.
 sample="--sample $(git rev-parse HEAD 2>/dev/null || echo 0)"
 [ "${EVERY:-}" ] && sample=""
-rows='' measured=''
-trap 'kill -INT $rows $measured 2>/dev/null || :' EXIT
+rows='' measured='' memory=''
+trap 'kill -INT $rows $measured 2>/dev/null || :; rm -rf "$memory"' EXIT
 # A quarter of the benchmarks still runs, beside the checks and tests. Sizes are too small to judge a
 # bound by.
 $bin/python -m benchmarks --small --sample -n 1 >.stamp/rows.txt 2>&1 &
@@ -27,6 +27,15 @@ rows=$!
 $bin/python -m pytest -q -n 0 --collect-only >/dev/null 2>&1 &
 sh scripts/check.sh
 wait $! || :
+
+# Commands wait for the disk at each write that must last. In memory they do not, which saves a third
+# of the time. Tests that pass delete their files.
+free=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
+available=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo 2>/dev/null)
+if [ "${free:-0}" -gt 6000000 ] && [ "${available:-0}" -gt 10000000 ]; then
+    memory=$(mktemp -d /dev/shm/fabric.XXXX)
+    export TMPDIR="$memory"
+fi
 
 # Measuring doubles the CPU time of a test. The tests of the parts with a threshold are measured,
 # with few workers, beside all others. The others wait for servers and processes: they have more.
@@ -49,7 +58,7 @@ wait $rows || {
     tail -n 40 .stamp/rows.txt >&2
     exit 1
 }
-trap - EXIT
+trap 'rm -rf "$memory"' EXIT
 
 $bin/coverage combine -q
 for part in graph config engine; do
