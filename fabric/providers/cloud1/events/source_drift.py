@@ -89,8 +89,7 @@ def _list_functions(address: DeploymentAddress) -> tuple[FunctionRecord, ...]:
 
 
 def _list_known(address: DeploymentAddress, one: FunctionRecord) -> list[Wire]:
-    """List the released event sources with their settings, without those that have unknown
-    values."""
+    """List the released event sources whose settings have known values."""
     known = decode_wires(read_kept_state(address).texts.get(KEPT_WIRES + one.name, ""))
     filled = (fill_bindings(text, dict(one.late)) for text in one.triggers)
     triggers = tuple(text for text in filled if not find_late_names(text))
@@ -110,13 +109,13 @@ def _list_changes(
             # A disabled mapping is reported as a missing one.
             return [one for one in names if one != "Enabled" or mapping.get("State") not in _OFF]
         case RuleWire() | ScheduleWire():
-            names = ["deleted"]
+            found: list[list[str]] = []
             with ignore_codes(GONE):
-                names = (
+                found.append(
                     list_changed_rule_settings(work, wire, alias)
                     if isinstance(wire, RuleWire)
                     else list_changed_schedule_settings(work, wire, alias)
                 )
-            return names
+            return found[0] if found else ["deleted"]
         case _:
             return []
