@@ -77,7 +77,7 @@ MODULES = (
     router,
 )
 # `--sample` runs one row of so many.
-_SAMPLE = 4
+_SAMPLE = 8
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
 
@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--small", action="store_true", help="a hundredth of the size; missed bounds do not fail"
     )
-    parser.add_argument("--sample", action="store_true", help="run a random quarter of the rows")
+    parser.add_argument("--sample", action="store_true", help="run a random eighth of the rows")
     parser.add_argument(
         "--set-up", action="store_true", help="install the tools that are compared, and stop"
     )

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything: the checks, all tests, how much of the code they ran, and a quarter of the benchmarks.
+# Everything: the checks, all tests, how much of the code they ran, and an eighth of the benchmarks.
 # With words for pytest, its tests alone.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ sample="--sample $(git rev-parse HEAD 2>/dev/null || echo 0)"
 [ "${EVERY:-}" ] && sample=""
 rows='' measured='' memory=''
 trap 'kill -INT $rows $measured 2>/dev/null || :; rm -rf "$memory"' EXIT
-# A quarter of the benchmarks still runs, beside the checks and tests. Sizes are too small to judge a
+# An eighth of the benchmarks still runs, beside the checks and tests. Sizes are too small to judge a
 # bound by.
 $bin/python -m benchmarks --small --sample -n 1 >.stamp/rows.txt 2>&1 &
 rows=$!
