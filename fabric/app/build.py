@@ -204,7 +204,7 @@ def _list_artifacts(
 
 def _has_content(output: Output) -> bool:
     """Return whether files were written: a function with an existing image has none."""
-    return bool(output.files) and output.fact("files") != "0"
+    return not output.fact("pushed") and output.fact("files") != "0"
 
 
 def _describe_artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:

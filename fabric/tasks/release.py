@@ -9,8 +9,10 @@ from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.ownership_tags import mark_of
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.model.records.changes import ReleaseDone, add_doubt, record_failed_release
-from fabric.model.records.record import Mode, Record
+from fabric.model.records.record import FunctionRecord, Mode, Record
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
@@ -86,23 +88,57 @@ class ReleaseKind:
 
 
 def list_functions_to_release(
-    all_values: FunctionValues, locked_record: OpenRecord, names: tuple[str, ...]
+    all_values: FunctionValues,
+    locked_record: OpenRecord,
+    names: tuple[str, ...],
+    *,
+    takes_today: bool = False,
 ) -> tuple[LiveFunction, ...]:
-    """List the functions to release, with the config's triggers if these equal the record's without
-    secrets.
+    """List the functions to release, with secrets in triggers from the config.
 
     Tags also come from the config, because the record has only their hash.
     """
     ref = locked_record.record.ref
-    values = {name: all_values.values(ref, name) for name in names}
-    return tuple(
-        _with_values(one, values[one.name]) for one in list_live_functions(locked_record, names)
-    )
+    found = []
+    for one in list_live_functions(locked_record, names):
+        values = all_values.values(ref, one.name)
+        triggers = find_triggers(one, values, takes_today=takes_today)
+        if triggers is None:
+            raise FabricError(unknown_trigger_problem(one.name, "deploy this function too"))
+        found.append(replace(one, triggers=triggers, tags=values.tags))
+    return tuple(found)
 
 
-def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
-    is_same = one.triggers == values.shown.triggers
-    return replace(one, triggers=values.triggers if is_same else one.triggers, tags=values.tags)
+def find_triggers(
+    one: LiveFunction | FunctionRecord, values: Values, *, takes_today: bool = False
+) -> tuple[str, ...] | None:
+    """Return recorded triggers with their secrets; None if a secret is not known.
+
+    The config has a secret if the hash of all triggers is the recorded one. `takes_today` allows
+    other values in the same triggers.
+    """
+    if not has_hidden_triggers(one):
+        return one.triggers
+    specs = (values.spec, values.plain_spec) if values.is_configured else ()
+    hashes = {_read_trigger_hash(spec[1]) for spec in specs if spec}
+    if _read_trigger_hash(one.settings) in hashes:
+        return values.triggers
+    known = dict(zip(values.shown.triggers, values.triggers, strict=True)) if takes_today else {}
+    found = tuple(known.get(text, text) for text in one.triggers)
+    return None if any(REDACTED in text for text in found) else found
+
+
+def has_hidden_triggers(one: LiveFunction | FunctionRecord) -> bool:
+    return any(REDACTED in text for text in one.triggers)
+
+
+def _read_trigger_hash(settings: Pairs) -> str:
+    return dict(settings).get("triggers", "")
+
+
+def unknown_trigger_problem(function: str, hint: str) -> Problem:
+    message = f"function `{function}` has a trigger with a secret that the state does not contain"
+    return Problem("deploy/unknown-trigger", message, hint, about=ConfigSpot(function))
 
 
 def list_live_functions(

@@ -145,7 +145,9 @@ class RestoreKind:
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=then, restores=target.deployment_id
         )
-        functions = list_functions_to_release(self._tools.values, locked_record, names)
+        functions = list_functions_to_release(
+            self._tools.values, locked_record, names, takes_today=self._tools.takes_today
+        )
         doubts = (record_failed_release(task.id, record),) if inputs.mode == Mode.REAL else ()
         with record_doubt_on_failure(locked_record, *doubts), task_tools.away():
             released = deployer.release(full_address, functions, given, watch_of(task, task_tools))

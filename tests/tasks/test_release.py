@@ -9,17 +9,32 @@ from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RELEASE_UNCERTAIN, Mode
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.tasks.deploy_tools import ShownTexts, Values
 from fabric.tasks.release import ReleaseKind, list_functions_to_release, list_live_functions
 from tests.support.records import function, record
 from tests.tasks.deploys import FAILED, Deploys, FakeDeployer, release, removal
 from tests.tasks.tools import HeldRecord, QuietTools
 
-SHOWN, SECRET = '{"type": "http", "path": "***"}', '{"type": "http", "path": "/hush"}'
-LIVE = record(
-    mode=Mode.REAL, functions=(function(triggers=(SHOWN,)), function("world")), kept=(("api", "a"),)
+SHOWN, SECRET = f'{{"type": "http", "path": "{REDACTED}"}}', '{"type": "http", "path": "/hush"}'
+LIVE = record(mode=Mode.REAL, functions=(function(), function("world")), kept=(("api", "a"),))
+HIDDEN = replace(
+    LIVE,
+    functions=(function(triggers=(SHOWN,), settings=(("triggers", "h1"),)), function("world")),
 )
 AUTH = "release:auth@cloud1-lambda"
+
+
+def configured(triggers: str, shown: str) -> Deploys:
+    """The config has triggers with this hash and these texts without secrets."""
+    deploys = Deploys(HeldRecord(HIDDEN))
+    deploys.known["hello"] = Values(
+        triggers=(SECRET,),
+        shown=ShownTexts((shown,)),
+        tags=(("a", "b"),),
+        spec=("hello", (("triggers", triggers),), ()),
+    )
+    return deploys
 
 
 def ran(deploys: Deploys, *, force: bool = False) -> None:
@@ -86,21 +101,31 @@ def test_a_forced_release_reads_the_state_from_the_provider() -> None:
         assert deploys.provider.previous.kept == expected
 
 
-def test_triggers_of_the_config_replace_the_same_ones_without_secrets() -> None:
-    deploys = Deploys(HeldRecord(LIVE))
-    deploys.known["hello"] = Values(
-        triggers=(SECRET,), shown=ShownTexts((SHOWN,)), tags=(("a", "b"),)
-    )
+def test_secrets_in_triggers_come_from_the_config_if_it_has_the_recorded_ones() -> None:
+    deploys = configured("h1", SHOWN)
     hello, world = list_functions_to_release(deploys, deploys.held, ("hello", "world"))
     assert (hello.triggers, hello.tags) == ((SECRET,), (("a", "b"),))
     assert world.triggers == ()
 
 
-def test_other_triggers_of_the_config_are_not_released_before_a_deploy() -> None:
-    deploys = Deploys(HeldRecord(LIVE))
-    deploys.known["hello"] = Values(triggers=(SECRET,), shown=ShownTexts(("other",)))
+@pytest.mark.parametrize("shown", [SHOWN, "other"])
+def test_no_placeholder_of_a_secret_is_released(shown: str) -> None:
+    deploys = configured("h2", shown)
+    with pytest.raises(FabricError) as raised:
+        list_functions_to_release(deploys, deploys.held, ("hello",))
+    assert raised.value.first.code == "deploy/unknown-trigger"
+
+
+def test_other_secrets_in_the_same_triggers_are_released_if_they_are_allowed() -> None:
+    deploys = configured("h2", SHOWN)
+    (hello,) = list_functions_to_release(deploys, deploys.held, ("hello",), takes_today=True)
+    assert hello.triggers == (SECRET,)
+
+
+def test_triggers_without_secrets_are_those_of_the_record() -> None:
+    deploys = Deploys(HeldRecord(replace(LIVE, functions=(function(triggers=("plain",)),))))
     (hello,) = list_functions_to_release(deploys, deploys.held, ("hello",))
-    assert hello.triggers == (SHOWN,)
+    assert hello.triggers == ("plain",)
 
 
 def test_only_functions_that_are_still_in_the_config_are_released() -> None:

@@ -21,9 +21,11 @@ from fabric.model.task_inputs import DeployInputs, RemoveInputs
 from fabric.state.records.archives import find_missing_archives
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.past_environment import PastFunction, has_kept_versions
+from fabric.tasks.release import find_triggers, has_hidden_triggers, unknown_trigger_problem
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 _KEEPS = f"set {STATE_KEY_VARIABLE} to store the values of later deploys"
+_DEPLOY_TOO = "deploy this function too, or omit --function"
 _GO_ON = "or use --no-rollback-on-failure"
 # By function, the digests of what a run would give it; None where it would take it away.
 _Changes = dict[str, Pairs | None]
@@ -47,6 +49,18 @@ def find_rollback_problems(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
         if record is not None and (placement is None or placement.mode == record.mode):
             found = _find_record_problems(scope, record, changes)
             yield from (one.of(ref.service) for one in found)
+
+
+def find_unknown_triggers(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
+    """Find functions beside the deployed ones whose triggers have changed secrets: the release of
+    the service sets all triggers."""
+    for ref, changes in sorted(_group_changes(plan).items()):
+        record = scope.record(ref)
+        for one in record.functions if record else ():
+            if one.name not in changes and has_hidden_triggers(one):
+                values = scope.tools.values.values(ref, one.name)
+                if values.is_configured and find_triggers(one, values) is None:
+                    yield unknown_trigger_problem(one.name, _DEPLOY_TOO).of(ref.service)
 
 
 def is_rollback_wanted(scope: DeployScope, said: bool | None) -> bool:
@@ -89,6 +103,16 @@ def _find_record_problems(
         is_leaving = one.name in changes and changes[one.name] is None
         if (is_leaving or not has_versions) and _is_moving(past, changes.get(one.name)):
             yield from _find_value_problems(scope, past)
+        if has_hidden_triggers(one):
+            yield from _find_trigger_problems(scope, past)
+
+
+def _find_trigger_problems(scope: DeployScope, past: PastFunction) -> Iterator[Problem]:
+    values = scope.tools.values.values(past.ref, past.record.name)
+    if find_triggers(past.record, values) is None:
+        change = "a secret in its triggers changes, and the state does not contain the old one"
+        message = f"a rollback of {past.title} is not possible: {change}"
+        yield Problem("rollback/no-way-back", message, "use --no-rollback-on-failure")
 
 
 def _is_moving(past: PastFunction, env: Pairs | None) -> bool:

@@ -29,7 +29,11 @@ from fabric.app.checks.records import (
     find_unusable_deployers,
     find_unwritten_records,
 )
-from fabric.app.checks.rollbacks import find_rollback_problems, is_rollback_wanted
+from fabric.app.checks.rollbacks import (
+    find_rollback_problems,
+    find_unknown_triggers,
+    is_rollback_wanted,
+)
 from fabric.app.project.compiled import Compiled
 from fabric.app.records.scope import DeployScope, find_lost_records
 from fabric.graph.decide import Action
@@ -312,6 +316,13 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
         refuses=_REMOVE,
     ),
     _ACCESS,
+    Check(
+        name="trigger-secrets",
+        find=lambda one: find_unknown_triggers(one.scope, one.plan) if one.plan else (),
+        refuses=frozenset({Use.DEPLOY}),
+        warns=_PLAN,
+        needs_changes=True,
+    ),
     Check(
         name="rollback",
         find=_check_rollback,

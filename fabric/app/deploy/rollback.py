@@ -39,6 +39,9 @@ from fabric.model.text.spelling import find_nearest
 from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments
+from fabric.tasks.release import find_triggers, has_hidden_triggers, unknown_trigger_problem
+
+_TODAY = "add --with-current-environment to use the current values"
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -123,6 +126,7 @@ def _check_rollback(
         _find_provider_problem(scope, record, target),
         *_find_lost_archives(scope, record.ref, then),
         *(one.problem for one in looks),
+        *_find_unknown_triggers(scope, record.ref, target),
     ]
     problems = [problem for problem in lost if problem]
     raise_if_any(problems)
@@ -131,6 +135,18 @@ def _check_rollback(
         scope, record.ref, (one for one in then if one.name in made_again)
     )
     return (*(one.left_out for one in looks if one.left_out), *moved)
+
+
+def _find_unknown_triggers(
+    scope: DeployScope, ref: RecordRef, target: Deployment
+) -> Iterator[Problem]:
+    """Find triggers whose secrets have changed since, because the state does not contain them."""
+    for one in filter(has_hidden_triggers, target.functions):
+        values = scope.tools.values.values(ref, one.name)
+        if find_triggers(one, values, takes_today=scope.tools.takes_today) is None:
+            can_take = find_triggers(one, values, takes_today=True) is not None
+            hint = "deploy the commit of that deployment again"
+            yield unknown_trigger_problem(one.name, _TODAY if can_take else hint)
 
 
 def _build_outcome(
