@@ -15,6 +15,7 @@ from fabric.tasks.contract import Registry, TaskKind, TaskResult, TaskTools, is_
 if TYPE_CHECKING:
     from fabric.config.values import Config  # a warm start needs no configs
 
+EXISTING_IMAGE = "local/existing-image"
 _KINDS = frozenset(("image", "image-layers"))
 
 
@@ -79,6 +80,11 @@ def drop_image_tasks(graph: TaskGraph) -> TaskGraph:
     from fabric.graph.build_graph import build_graph
 
     return build_graph(task for task in graph.tasks if task.kind not in _KINDS)
+
+
+def existing_image_problem(function: str) -> Problem:
+    message = f"function `{function}` has an existing image, which fabric does not run locally"
+    return Problem(EXISTING_IMAGE, message, "start the image with `docker run`")
 
 
 def has_moving_base(config: "Config") -> bool:

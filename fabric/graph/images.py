@@ -50,7 +50,7 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
             is_entrypoint_needed=facts is not None and facts.platform.needs_entrypoint,
             apart=one.apart,
             place=(where.file, where.line, where.column),
-            is_existing=package.existing,
+            existing=unit.mode if package.existing else "",
         )
         task_id = build_task_id("image", unit.service, function.name, one.apart)
         yield Task(task_id, image, tuple(needs))

@@ -554,8 +554,12 @@ class ImageInputs(_CpuInputs, frozen=True):
     apart: str = ""
     # Of the base image in the config: file, line and column.
     place: tuple[str, int, int] = ("", 0, 0)
-    # The base is the image: nothing is added to it.
-    is_existing: bool = False
+    # The mode of deploys if the base is an existing image, to which nothing is added.
+    existing: str = ""
+
+    @property
+    def is_existing(self) -> bool:
+        return bool(self.existing)
 
     @property
     def shown_in(self) -> str:
@@ -563,8 +567,9 @@ class ImageInputs(_CpuInputs, frozen=True):
         return "" if self.is_existing else f"{folder}/{self.function}.oci"
 
     def entries(self) -> tuple[InputEntry, ...]:
-        aside = () if self.is_existing else ("is_existing",)
-        return list_option_entries(self, *_NOT_OF_IMAGES, *aside)
+        options = list_option_entries(self, *_NOT_OF_IMAGES, "existing")
+        is_existing = InputEntry(EntryKind.OPTION, "is_existing", "True")
+        return (*options, is_existing) if self.is_existing else options
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.

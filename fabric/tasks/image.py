@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from fabric.model.builds.image_names import require_reference
+from fabric.model.builds.image_names import parse_reference, require_reference
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import (
     ExitCode,
@@ -17,6 +17,7 @@ from fabric.model.problems import (
     exit_code_of,
     replace_problems,
 )
+from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
@@ -100,25 +101,29 @@ class ImageKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Return the version, and the digest of the base: it changes when its tag moves."""
+        base = self._resolve(task)
         name = _build_query(task).name
+        shown = str(parse_reference(name) or name)
         return (
             InputEntry(EntryKind.CODE, "image", _VERSION),
-            InputEntry(EntryKind.IMAGE, str(require_reference(name)), self._resolve(task).digest),
+            InputEntry(EntryKind.IMAGE, shown, base.digest),
         )
 
     def _resolve(self, task: Task) -> ResolvedBase:
-        """Resolve the base. An existing image keeps its tag if the registry cannot be called:
-        simulated deploys need no network."""
-        query = _build_query(task)
-        is_existing = require_inputs(task, ImageInputs).is_existing
-        reference = require_reference(query.name)
-        if is_existing and reference.is_pinned:
-            return ResolvedBase(str(reference), reference.digest)
+        """Resolve the base. Without its registry, a simulated deploy keeps the tag of an existing
+        image: simulated deploys need no network."""
+        query, inputs = _build_query(task), require_inputs(task, ImageInputs)
+        is_simulated = inputs.existing == Mode.SIMULATED
+        if is_simulated and "${" in query.name:  # such as the account, which is not known
+            return ResolvedBase(query.name, query.name, _unresolved_problem(query.name))
         with _naming_function(task):
+            reference = require_reference(query.name)
+            if inputs.is_existing and reference.is_pinned:
+                return ResolvedBase(str(reference), reference.digest)
             try:
                 return self._bases.resolve(query)
             except FabricError as error:
-                if not is_existing or exit_code_of(error.first) not in _NOT_CALLED:
+                if not is_simulated or exit_code_of(error.first) not in _NOT_CALLED:
                     raise
                 return ResolvedBase(str(reference), reference.tag, _unresolved_problem(query.name))
 

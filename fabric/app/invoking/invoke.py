@@ -10,6 +10,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.image_kinds import existing_image_problem
 from fabric.app.invoking.deployed_function import (
     Called,
     list_deployed_entries,
@@ -63,6 +64,7 @@ def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
         select_project_entries(entries, project, request.where.provider), request, stage
     )
     if called.entry.mode is Mode.SIMULATED:
+        _refuse_existing_image(called, project)
         return _invoke_locally(request, called, event, _Place(home, project, settings))
     answered = _invoke_by_provider(request, called, event, project, settings)
     return answered or _invoke_over_http(request, called, event)
@@ -74,6 +76,13 @@ class _Place(Struct, frozen=True):
     home: Path
     project: Project | None
     settings: Settings
+
+
+def _refuse_existing_image(called: Called, project: Project | None) -> None:
+    unit = _find_unit(called, project)
+    for one in unit.config.functions if unit else ():
+        if one.name == called.name and one.build.package.existing:
+            raise FabricError(existing_image_problem(called.name))
 
 
 def _parse_event(payload: bytes) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.command import start_command
-from fabric.app.image_kinds import drop_image_tasks
+from fabric.app.image_kinds import drop_image_tasks, existing_image_problem
 from fabric.app.invoking.layer_folders import LayerArchive
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
@@ -90,7 +90,7 @@ def build_artifacts(
         root=workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
         began=command.caches.started_ns,
         is_whole=all(outcome.trace is not None for _, outcome in result.rows),
-        warnings=(*info.warnings, *result.warnings),
+        warnings=(*info.warnings, *result.warnings, *_list_existing_images(result)),
         interrupted=result.interrupted,
     )
 
@@ -138,16 +138,17 @@ def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     ]
     for task, outcome in _list_outcomes(result, "package"):
         if not _is_built_here(task):
-            yield task.inputs.function, _existing_image_problem(task.inputs.function)
+            yield task.inputs.function, existing_image_problem(task.inputs.function)
         elif outcome.output is None:
             build = builds.get(task.inputs.function)
             own = build.problems if build else ()
             yield task.inputs.function, next(iter((*own, *shared, *outcome.problems, _UNKNOWN)))
 
 
-def _existing_image_problem(function: str) -> Problem:
-    message = f"function `{function}` has an existing image, which fabric does not run locally"
-    return Problem("local/existing-image", message, "start the image with `docker run`")
+def _list_existing_images(result: RunResult) -> Iterator[Problem]:
+    for task, _ in _list_outcomes(result, "package"):
+        if not _is_built_here(task):
+            yield existing_image_problem(task.inputs.function)
 
 
 _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")

@@ -68,7 +68,8 @@ def _select_functions(config: Config, name: str) -> Sequence[Function]:
     if not config.functions:
         raise FabricError(NO_FUNCTIONS)
     if not name:
-        return config.functions
+        built = tuple(one for one in config.functions if not one.build.package.existing)
+        return built or config.functions
     found = [one for one in config.functions if one.name == name]
     if not found:
         raise FabricError(unknown_function_problem(name, [one.name for one in config.functions]))

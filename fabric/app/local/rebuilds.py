@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.app.image_kinds import EXISTING_IMAGE
 from fabric.app.local.artifacts import Artifacts, build_artifacts
 from fabric.app.local.service import LocalService, build_local_service
 from fabric.app.project.opened import Project
@@ -92,8 +93,11 @@ def open_first_build(
         first = making.make_build(make_listeners)
         if first.artifacts.interrupted:
             raise FabricError(Problem("run/interrupted", "interrupted"))
-        if first.service.broken and not watch:
-            raise FabricError(*dict.fromkeys(first.service.broken.values()))
+        broken = dict.fromkeys(first.service.broken.values())
+        # Functions with an existing image do not keep others from running.
+        is_fatal = any(one.code != EXISTING_IMAGE for one in broken) or not first.artifacts.packages
+        if broken and is_fatal and not watch:
+            raise FabricError(*broken)
         yield first
 
 

@@ -39,6 +39,11 @@ from fabric.model.text.spelling import suggest_spelling
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
+# The registries of AWS, and local ones that stand in for them.
+_ECR = re.compile(
+    r"[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|on\.aws)/"
+    r"|127\.0\.0\.1:"
+)
 # Where texts of an environment end, for every system.
 _END = "\0"
 _STEPS = (".", "..")
@@ -151,7 +156,13 @@ def _check_base(planned: _Planned, runtime: str, leaf: Scalar) -> Iterator[Probl
 def _check_existing_image(planned: _Planned) -> Iterator[Problem]:
     """Check that the provider runs images of AWS Lambda, because others add a server to them."""
     leaf = find_child(planned.node, "image")
-    if leaf is None or planned.facts is None or planned.facts.platform.needs_entrypoint:
+    if not isinstance(leaf, Scalar) or planned.facts is None:
+        return
+    if planned.facts.platform.needs_entrypoint:
+        if "${" not in leaf.text and not _ECR.match(leaf.text):
+            message = f"{planned.title} has the image `{format_leaf(leaf)}`, which is not in ECR"
+            hint = "push it to ECR in the region of the function: AWS Lambda runs no other images"
+            yield Problem("config/unfit", message, hint, place_of(leaf))
         return
     known = ", ".join(f"`{one.id}`" for one in PROVIDERS if one.platform.needs_entrypoint)
     message = (

@@ -99,7 +99,10 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
 
 
 def _list_base_places(name: str, function: Mapping) -> Iterator[tuple[str, Node]]:
-    """Yield the base of an image, or `package` if the base is the default."""
+    """Yield an existing image, the base of an image, or `package` if the base is the default."""
+    image = find_child(function, "image")
+    if image is not None:
+        yield build_base_pointer(name), image
     package = find_child(function, "package")
     if package is not None and read.read_text(package, "type") == "image":
         yield build_base_pointer(name), find_child(package, "base") or package

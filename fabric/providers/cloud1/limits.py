@@ -165,7 +165,7 @@ def _find_image_problems(
 ) -> Iterator[Problem]:
     yield from find_changed_type(one, address, "AWS Lambda")
     if is_image and (one.layers or one.own_layers):
-        why, hint = "is an image and has `layers`", "copy their files into the base image"
+        why, hint = "is an image and has `layers`", "copy their files into the image"
         yield function_problem(one.name, why, hint)
 
 
@@ -503,7 +503,7 @@ def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str,
         yield "snapStart", why, "remove `snapStart`, or the other setting"
     if settings.get("package") == "image":
         why = "sets `snapStart`, which AWS does not support for images"
-        yield "snapStart", why, "remove `snapStart`, or use `package.type: zip`"
+        yield "snapStart", why, "remove `snapStart`, or deploy an archive"
 
 
 def _can_start_from_snapshot(runtime: str) -> bool:

@@ -155,9 +155,22 @@ def test_a_function_has_each_trigger_once(first: str, second: str, found: int) -
     assert codes(one(f"{first}, {second}")) == ["config/same-trigger"] * found
 
 
-@pytest.mark.parametrize(("provider", "found"), [("cloud1-lambda", 0), ("cloud2-functions", 1)])
-def test_an_existing_image_must_be_one_of_aws_lambda(provider: str, found: int) -> None:
-    assert codes("{name: a, image: r.example/a:1}", provider) == ["config/unfit"] * found
+_ECR = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/a:1"
+
+
+@pytest.mark.parametrize(
+    ("provider", "image", "found"),
+    [
+        ("cloud1-lambda", _ECR, 0),
+        ("cloud1-lambda", "ghcr.io/team/a:1", 1),
+        ("cloud1-lambda", "nginx:latest", 1),
+        ("cloud2-functions", _ECR, 1),
+    ],
+)
+def test_an_existing_image_must_be_in_ecr_for_aws_lambda(
+    provider: str, image: str, found: int
+) -> None:
+    assert codes(f"{{name: a, image: '{image}'}}", provider) == ["config/unfit"] * found
 
 
 def test_time_zones_by_name() -> None:
