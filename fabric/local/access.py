@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qs
 
@@ -30,8 +31,17 @@ class TokenRule(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
 
 
+class EventForm(StrEnum):
+    """The event of a function that authorizes requests."""
+
+    HTTP = "http"
+    REST = "rest"
+    # Of REST APIs: one header only.
+    TOKEN = "token"  # noqa: S105 - the name of a form
+
+
 class FunctionRule(Struct, frozen=True, kw_only=True):
-    """A request authorizer: a function of the service."""
+    """A Lambda authorizer: a function of the service."""
 
     name: str
     function: str
@@ -39,6 +49,9 @@ class FunctionRule(Struct, frozen=True, kw_only=True):
     # How long a response is cached, in seconds.
     ttl: int = 0
     is_simple: bool = True
+    form: EventForm = EventForm.HTTP
+    # A regular expression that the token must match.
+    pattern: str = ""
 
 
 class Limit(Struct, frozen=True):
@@ -55,6 +68,8 @@ class RouteAccess(Struct, frozen=True):
     limit: Limit | None = None
     # The name of an authorizer that only AWS can apply.
     unchecked: str = ""
+    # The API keys of which a request must have one. Here, the value of a key is its name.
+    api_keys: tuple[str, ...] = ()
 
 
 OPEN = RouteAccess()
@@ -78,6 +93,14 @@ Verdict: TypeAlias = JsonObject | Denied
 class TokenKeys(Protocol):
     def read_claims(self, token: str) -> dict[str, Any]:
         """Return the claims of a token with a valid signature."""
+
+
+def check_api_key(head: RequestHead, names: Sequence[str]) -> Denied | None:
+    """Check the API key of a request, whose value only AWS knows."""
+    if not names or head.header("x-api-key") in names:
+        return None
+    known = ", ".join(names)
+    return Denied(FORBIDDEN, f"the header x-api-key has no key: locally, its name ({known})")
 
 
 def read_identity(head: RequestHead, sources: Sequence[str]) -> tuple[str, ...]:
@@ -143,7 +166,11 @@ def read_verdict(rule: FunctionRule, response: Json) -> Verdict:
         return Denied(ERROR, f"the authorizer `{rule.function}` did not return {wanted}")
     if not said:
         return Denied(FORBIDDEN, f"the authorizer `{rule.function}` refused the request")
-    return {"lambda": document.get("context")}
+    context = document.get("context")
+    if rule.form is EventForm.HTTP:
+        return {"lambda": context}
+    own = context if isinstance(context, dict) else {}
+    return {"lambda": {**own, "principalId": document.get("principalId")}}
 
 
 def _read_policy(document: JsonObject) -> bool | None:
@@ -153,14 +180,6 @@ def _read_policy(document: JsonObject) -> bool | None:
         return None
     effects = [row.get("Effect") if isinstance(row, dict) else None for row in rows]
     return all(one == "Allow" for one in effects)
-
-
-def build_authorizer_event(event: JsonObject, identity: Sequence[str], arn: str) -> JsonObject:
-    """Build the event of a request authorizer from that of the route."""
-    left_out = ("body", "isBase64Encoded", "httpMethod", "path")
-    rest = {name: value for name, value in event.items() if name not in left_out}
-    sources: list[Json] = list(identity)
-    return {**rest, "type": "REQUEST", "routeArn": arn, "identitySource": sources}
 
 
 class AccessState:

@@ -1,6 +1,7 @@
 """The functions of a service as one HTTP server: requests become calls, and results become
 responses."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
@@ -19,7 +20,7 @@ from fabric.local.access import (
     TokenKeys,
     TokenRule,
     Verdict,
-    build_authorizer_event,
+    check_api_key,
     check_token,
     read_identity,
     read_verdict,
@@ -29,6 +30,7 @@ from fabric.local.http_answer import BadAnswerError, convert_answer
 from fabric.local.http_event import (
     Arrival,
     RefusedBodyError,
+    build_authorizer_event,
     convert_event,
     convert_request_to_event,
 )
@@ -136,6 +138,10 @@ class LocalApi:
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
         """Call the function of a route, if its limit and its authorizer allow the request."""
         access = found.route.access if self._around.tunnel is None else OPEN
+        refused = check_api_key(exchange.head, access.api_keys)
+        if refused:
+            exchange.send(_build_refusal(refused), warning=refused.why)
+            return
         if access.limit and self._access.is_over(found.route.key, access.limit):
             exchange.refuse(HTTPStatus.TOO_MANY_REQUESTS, "Too Many Requests")
             return
@@ -144,8 +150,7 @@ class LocalApi:
 
         def go_on(verdict: Verdict) -> None:
             if isinstance(verdict, Denied):
-                answer = build_json_answer(verdict.status, {"message": verdict.message})
-                exchange.send(answer, warning=verdict.why)
+                exchange.send(_build_refusal(verdict), warning=verdict.why)
             else:
                 self._call_authorized(exchange, found, cors, _add_authorizer(event, verdict))
 
@@ -199,6 +204,9 @@ class LocalApi:
         if not all(identity):
             go_on(Denied(UNAUTHORIZED, f"the request has not all of {', '.join(rule.sources)}"))
             return
+        if rule.pattern and not re.fullmatch(rule.pattern, identity[0]):
+            go_on(Denied(UNAUTHORIZED, f"the token does not match `{rule.pattern}`"))
+            return
         if known is not None:
             go_on(known)
             return
@@ -212,7 +220,7 @@ class LocalApi:
             self._access.keep(rule, identity, verdict)
             go_on(verdict)
 
-        asked = build_authorizer_event(event, identity, _build_route_arn(event))
+        asked = build_authorizer_event(rule, event, identity, _build_route_arn(event))
         self._pool.call(rule.function, encode_call_event(asked), take)
 
     def _call_authorized(
@@ -277,6 +285,10 @@ class LocalApi:
         most = self.functions.memory.get(name, 0)
         used = end.memory // (1024 * 1024)
         return f"it uses {used} MB; its `memory` is {most} MB" if most and used > most else ""
+
+
+def _build_refusal(refused: Denied) -> ServedAnswer:
+    return build_json_answer(refused.status, {"message": refused.message})
 
 
 def _add_authorizer(event: JsonObject, verdict: JsonObject) -> JsonObject:

@@ -3,13 +3,14 @@
 import base64
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus
 
 from msgspec import Struct
 
+from fabric.local.access import EventForm, FunctionRule
 from fabric.local.routes import Matched
 from fabric.model.calls.mapped_events import FORM, INTEGRATION, JSON
 from fabric.model.outcomes.json_struct import Json, JsonObject
@@ -92,6 +93,25 @@ def convert_to_older_event(event: JsonObject) -> JsonObject:
         "body": event.get("body"),
         "isBase64Encoded": event["isBase64Encoded"],
     }
+
+
+_NOT_IN_REST = ("body", "isBase64Encoded", "version")
+
+
+def build_authorizer_event(
+    rule: FunctionRule, event: JsonObject, identity: Sequence[str], arn: str
+) -> JsonObject:
+    """Build the event of an authorizer from that of the route."""
+    if rule.form is EventForm.TOKEN:
+        return {"type": "TOKEN", "methodArn": arn, "authorizationToken": identity[0]}
+    if rule.form is EventForm.REST:
+        older = convert_to_older_event(event)
+        rest = {name: value for name, value in older.items() if name not in _NOT_IN_REST}
+        return {**rest, "type": "REQUEST", "methodArn": arn}
+    left_out = ("body", "isBase64Encoded", "httpMethod", "path")
+    rest = {name: value for name, value in event.items() if name not in left_out}
+    sources: list[Json] = list(identity)
+    return {**rest, "type": "REQUEST", "routeArn": arn, "identitySource": sources}
 
 
 class RefusedBodyError(Exception):

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from fabric.local.access import FunctionRule, Limit, RouteAccess, TokenRule
+from fabric.local.access import EventForm, FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings, merge_event
 from fabric.local.exchange import ServedCall
 from fabric.local.http_service import build_local_service
@@ -36,6 +36,10 @@ def handler(event, context):
         raise ValueError("no")
     if mode == "lies":
         return {"statusCode": 1}
+    if isinstance(event, dict) and event.get("type") == "TOKEN":
+        effect = "Allow" if event["authorizationToken"] == "yes" else "Deny"
+        policy = {"Statement": [{"Effect": effect}]}
+        return {"principalId": "user", "policyDocument": policy, "context": {"who": "me"}}
     if isinstance(event, dict) and event.get("type") == "REQUEST":
         return {"isAuthorized": event["identitySource"] == ["yes"], "context": {"who": "me"}}
     if mode == "typed":
@@ -43,6 +47,14 @@ def handler(event, context):
     return event
 """
 CHECK = FunctionRule(name="check", function="echo", sources=("$request.header.X",))
+POLICY = FunctionRule(
+    name="policy",
+    function="echo",
+    sources=("$request.header.X",),
+    is_simple=False,
+    form=EventForm.TOKEN,
+    pattern="[a-z]+",
+)
 TOKEN = TokenRule(name="users", source="$request.header.A", issuer="i", audience=("a",))
 ROUTES = (
     HttpRoute("GET", "/open/{id}", "echo", "true"),
@@ -53,6 +65,8 @@ ROUTES = (
     HttpRoute("GET", "/checked", "echo", access=RouteAccess(CHECK)),
     HttpRoute("GET", "/limited", "echo", access=RouteAccess(limit=Limit(0, 1))),
     HttpRoute("GET", "/token", "echo", access=RouteAccess(TOKEN)),
+    HttpRoute("GET", "/keyed", "echo", access=RouteAccess(api_keys=("mobile",))),
+    HttpRoute("GET", "/policy", "echo", access=RouteAccess(POLICY)),
 )
 FOREIGN = {"Origin": "https://elsewhere.example"}
 BROKEN = Problem("build/failed", "it does not parse", where=Place("a.py", 1, 2), frame="1 | (")
@@ -220,6 +234,22 @@ def test_the_function_of_an_authorizer_decides_before_that_of_the_route() -> Non
 def test_requests_above_the_limit_of_a_route_are_refused() -> None:
     with api() as client:
         assert [client.status("GET", "/limited") for _ in range(2)] == [200, 429]
+
+
+def test_a_route_with_an_api_key_needs_its_name() -> None:
+    with api() as client:
+        keys = ("", "other", "mobile")
+        found = [client.status("GET", "/keyed", {"x-api-key": one}) for one in keys]
+    assert found == [403, 403, 200]
+
+
+def test_a_token_authorizer_gets_the_token_and_returns_a_policy() -> None:
+    with api() as client:
+        tokens = ("", "UPPER", "no", "yes")
+        answers = [client.ask("GET", "/policy", headers={"X": one}) for one in tokens]
+    assert [status for status, _, _ in answers] == [401, 401, 403, 200]
+    context = json.loads(answers[-1][2])["requestContext"]["authorizer"]
+    assert context == {"lambda": {"who": "me", "principalId": "user"}}
 
 
 def test_an_authorizer_without_keys_is_reported_once() -> None:

@@ -19,7 +19,7 @@ from fabric.app.records.placed_deployers import list_function_names
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
-from fabric.local.access import OPEN, FunctionRule, Limit, RouteAccess, TokenRule
+from fabric.local.access import OPEN, EventForm, FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.routes import HttpRoute
 from fabric.model.calls.host_facts import find_host_facts
 from fabric.model.calls.mapped_events import INTEGRATION
@@ -161,7 +161,7 @@ def list_routes(config: Config, functions: Iterable[Function]) -> Iterator[HttpR
                     path=trigger.path,
                     function=function.name,
                     cors=trigger.cors,
-                    access=_build_access(settings, trigger) if settings else OPEN,
+                    access=_build_keyed_access(settings, trigger) if settings else OPEN,
                     payload=_choose_payload(settings, trigger) if settings else "2.0",
                 )
 
@@ -185,10 +185,18 @@ def _read_http_settings(config: Config) -> "HttpSettings | None":
     return convert(said, HttpSettings)
 
 
+def _build_keyed_access(settings: "HttpSettings", trigger: HttpTrigger) -> RouteAccess:
+    access = _build_access(settings, trigger)
+    needs_key = json.loads(trigger.options or "{}").get("apiKey") is True
+    is_in_header = settings.api_key_source in ("", "header")
+    return replace(access, api_keys=settings.api_keys) if needs_key and is_in_header else access
+
+
 def _build_access(settings: "HttpSettings", trigger: HttpTrigger) -> RouteAccess:
     from fabric.providers.cloud1.core.http_settings import (
         JwtAuthorizer,
         RequestAuthorizer,
+        TokenAuthorizer,
         list_identity_sources,
         read_authorizer_name,
     )
@@ -210,15 +218,15 @@ def _build_access(settings: "HttpSettings", trigger: HttpTrigger) -> RouteAccess
             scopes=tuple(options.get("scopes") or ()),
         )
         return RouteAccess(rule, limit)
-    if settings.is_rest or not isinstance(found, RequestAuthorizer) or not found.function:
+    if not isinstance(found, RequestAuthorizer | TokenAuthorizer) or not found.function:
         return RouteAccess(limit=limit, unchecked=name)
-    check = FunctionRule(
-        name=name,
-        function=found.function,
-        sources=sources,
-        ttl=found.ttl,
-        is_simple=found.simple is not False,
-    )
+    check = FunctionRule(name=name, function=found.function, sources=sources, ttl=found.ttl)
+    if isinstance(found, TokenAuthorizer):
+        check = replace(check, form=EventForm.TOKEN, is_simple=False, pattern=found.pattern)
+    elif settings.is_rest:
+        check = replace(check, form=EventForm.REST, is_simple=False)
+    else:
+        check = replace(check, is_simple=found.simple is not False)
     return RouteAccess(check, limit)
 
 

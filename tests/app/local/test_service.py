@@ -61,3 +61,32 @@ def test_services_without_settings_and_of_other_providers_are_open() -> None:
     for provider in ("cloud1-lambda", "cloud2-functions"):
         one = routes(plain, provider)["/a"]
         assert (one.access, one.payload) == (OPEN, "2.0")
+
+
+REST = """
+extensions:
+  cloud1-lambda:
+    http:
+      kind: rest
+      apiKeys: [mobile]
+      authorizers:
+        token: {type: token, function: check, pattern: "[a-z]+"}
+        whole: {type: request, function: check}
+functions:
+  check: {entry: check.py}
+  a:
+    entry: a.py
+    triggers:
+      - {type: http, route: "GET:/a", authorizer: token}
+      - {type: http, route: "GET:/b", authorizer: whole, apiKey: true}
+"""
+
+
+def test_routes_have_the_authorizers_and_keys_of_a_rest_api() -> None:
+    found = routes(REST)
+    token, whole = found["/a"].access, found["/b"].access
+    assert isinstance(token.rule, FunctionRule)
+    assert (token.rule.form, token.rule.pattern, token.rule.is_simple) == ("token", "[a-z]+", False)
+    assert (token.api_keys, whole.api_keys) == ((), ("mobile",))
+    assert isinstance(whole.rule, FunctionRule)
+    assert whole.rule.form == "rest"
