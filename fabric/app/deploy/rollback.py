@@ -39,6 +39,7 @@ from fabric.model.text.spelling import find_nearest
 from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments
+from fabric.tasks.restore import find_deleted_workflow
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -121,6 +122,7 @@ def _check_rollback(
     looks = list_past_environments(scope.tools, record, then)
     lost = [
         _find_provider_problem(scope, record, target),
+        find_deleted_workflow(record, target),
         *_find_lost_archives(scope, record.ref, then),
         *(one.problem for one in looks),
     ]
