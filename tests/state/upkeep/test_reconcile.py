@@ -69,6 +69,13 @@ def test_mismatches_have_specific_statuses(evidence: Evidence, expected: SyncSta
     assert status(evidence) is expected
 
 
+@pytest.mark.parametrize(("digest", "expected"), [("1", "in-sync"), ("2", "drifted")])
+def test_an_image_is_compared_by_its_digest(digest: str, expected: str) -> None:
+    row = replace(RECORD, functions=(function(image="here/team@sha256:1"),))
+    live = {"hello": f"there/team@sha256:{digest}"}
+    assert status(replace(GOOD, record=row, live=live)) == expected
+
+
 def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:
     found = summarize_divergences(
         find_divergences(replace(with_files(receipt=None), live={"hello": None}, functions=None))
