@@ -104,9 +104,11 @@ def _check_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
-            yield Divergence(
-                SyncStatus.MISSING, f"function `{name}` does not exist at the provider"
-            )
+            # Providers with versions find only released functions.
+            is_unreleased = known and known.was_made and not record.history
+            why = "receives no traffic: no release has succeeded yet"
+            said = why if is_unreleased else "does not exist at the provider"
+            yield Divergence(SyncStatus.MISSING, f"function `{name}` {said}")
         elif known and not known.has_code(code):
             yield Divergence(
                 SyncStatus.DRIFTED, f"function `{name}` has different code at the provider"
