@@ -78,6 +78,9 @@ class RestoreKind:
         inputs = require_inputs(task, RestoreInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
+        target = self._tools.targets.target(locked_record.record.ref)
+        if problem := find_deleted_workflow(locked_record.record, target):
+            raise FabricError(problem)
         if inputs.functions:
             self._restore_functions(task, locked_record, task_tools)
         if not inputs.function:
@@ -139,7 +142,6 @@ class RestoreKind:
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         given = locked_record.record.outputs if inputs.functions else target.outputs
         record = locked_record.record
-        _refuse_deleted_workflows(target)
         # The release reads the state machines of that deployment. Their rows are recorded with it.
         then = replace(record, workflows=_merge_workflows(record, target))
         full_address = replace(
@@ -228,13 +230,15 @@ class RestoreKind:
         return replace(then, upstream=upstream, key=hash_fields(("restored", then.key, *parts)))
 
 
-def _refuse_deleted_workflows(target: Deployment) -> None:
-    """Raise for state machines that were deleted since, because their versions do not exist."""
-    gone = [one.name for one in target.workflows if not one.version]
-    if gone:
-        message = f"the workflow `{gone[0]}` was deleted since this deployment"
-        hint = "deploy the commit of that deployment again"
-        raise FabricError(Problem("rollback/no-way-back", message, hint))
+def find_deleted_workflow(record: Record, target: Deployment) -> Problem | None:
+    """Find a state machine that was deleted since, because its versions do not exist."""
+    names = {one.name for one in record.workflows}
+    gone = [one.name for one in target.workflows if not one.version or one.name not in names]
+    if not gone:
+        return None
+    message = f"the workflow `{gone[0]}` was deleted since this deployment"
+    hint = "deploy the commit of that deployment again"
+    return Problem("rollback/no-way-back", message, hint)
 
 
 def _merge_workflows(record: Record, target: Deployment) -> tuple[WorkflowRecord, ...]:

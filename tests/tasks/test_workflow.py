@@ -11,8 +11,7 @@ from fabric.graph.plan import Known
 from fabric.graph.workflows import describe_machine
 from fabric.model.late_values import format_placeholder
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import WorkflowGone, apply_change
-from fabric.model.records.endings import take_snapshot
+from fabric.model.records.endings import end_deployed, take_snapshot
 from fabric.model.records.record import Mode, Record, WorkflowRecord
 from fabric.model.records.record_json import decode, encode
 from fabric.model.task import Task
@@ -213,11 +212,19 @@ def test_a_rollback_releases_the_versions_of_then() -> None:
     assert deploys.held.record.workflows == before.workflows
 
 
-def test_a_rollback_to_a_workflow_that_was_deleted_since_is_refused() -> None:
+@pytest.mark.parametrize("is_recreated", [False, True])
+def test_a_rollback_to_a_workflow_that_was_deleted_since_changes_nothing(
+    *, is_recreated: bool
+) -> None:
     deploys = shop()
     before = run(deploys, build_task())
     held = replace(before, history=(take_snapshot(before),))
-    gone = apply_change(held, WorkflowGone("t", "flow"))
-    deploys.held.record, deploys.old = gone, gone.history[0]
+    deploys.held.record = held
+    gone = run(deploys, build_task(is_removed=True))
+    ended = end_deployed(held, replace(gone, release_key="k2"), "second", "now")
+    deploys.held.record, deploys.old = ended, ended.history[1]
+    if is_recreated:
+        run(deploys, build_task())
     with pytest.raises(FabricError, match="was deleted since"):
-        RestoreKind(deploys.tools()).run(restore(), {}, QuietTools())
+        RestoreKind(deploys.tools()).run(restore("one", "one"), {}, QuietTools())
+    assert deploys.provider.calls == []

@@ -40,6 +40,7 @@ from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments
 from fabric.tasks.release import find_triggers, has_hidden_triggers, unknown_trigger_problem
+from fabric.tasks.restore import find_deleted_workflow
 
 _TODAY = "add --with-current-environment to use the current values"
 
@@ -124,6 +125,7 @@ def _check_rollback(
     looks = list_past_environments(scope.tools, record, then)
     lost = [
         _find_provider_problem(scope, record, target),
+        find_deleted_workflow(record, target),
         *_find_lost_archives(scope, record.ref, then),
         *(one.problem for one in looks),
         *_find_unknown_triggers(scope, record.ref, target),

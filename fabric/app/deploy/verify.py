@@ -37,6 +37,7 @@ _COPIED = ("node_modules", ".env")
 _LOCKS = ("package.json", *(one for one in LOCK_FILES if "/" not in one))
 _NO_HASH = "the provider reports no hash of the code"
 _NO_FUNCTION = "the commit does not contain the function"
+_NO_IMAGE = "the commit does not contain its image"
 _OTHER_ARCHIVE = "the commit builds another archive"
 _REASONS_OF_COMMITS = (_NO_FUNCTION, _OTHER_ARCHIVE)
 
@@ -233,6 +234,7 @@ def _judge(
         return UNKNOWN, "the deployment names no commit: use --commit"
     if built.failure:
         return UNKNOWN, f"the commit {built.commit[:12]} cannot be built: {built.failure}"
-    if expected == actual.sha256:
-        return MATCH, ""
-    return DIFFERS, _OTHER_ARCHIVE if expected else _NO_FUNCTION
+    if expected:
+        return (MATCH, "") if expected == actual.sha256 else (DIFFERS, _OTHER_ARCHIVE)
+    is_existing_image = one.image and not one.handler
+    return (UNKNOWN, _NO_IMAGE) if is_existing_image else (DIFFERS, _NO_FUNCTION)

@@ -198,7 +198,7 @@ def _inspect_functions(
     for one in record.functions:
         with _collect_foreign(foreign):
             found[one.name] = deployer.find(address, one.name)
-    live = {name: one.artifact_sha256 if one else None for name, one in found.items()}
+    live = {name: one.artifact_sha256 or one.image if one else None for name, one in found.items()}
     lost: list[str] = []
     if isinstance(deployer, ServiceInspector):
         there = [one for one in found.values() if one is not None]

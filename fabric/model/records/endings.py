@@ -18,7 +18,7 @@ def end_deployed(base: Record, record: Record, deployment_id: str, now: str) -> 
             origin=base.origin,
         )
     ended = replace(ended, deployment_id=deployment_id, updated_at=now)
-    return replace(ended, history=(take_snapshot(ended), *base.history)[:HISTORY])
+    return replace(ended, history=(take_snapshot(ended), *record.history)[:HISTORY])
 
 
 def end_failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
@@ -49,6 +49,7 @@ def restore_base(base: Record, record: Record) -> Record:
         stacks=record.stacks,
         workflows=record.workflows,
         preview=record.preview,
+        history=record.history,
     )
 
 

@@ -85,6 +85,11 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
         """Return whether the function was created. Otherwise only a failed attempt is known."""
         return bool(self.artifact_sha256)
 
+    def has_code(self, code: str) -> bool:
+        """Return whether the code is this hash or image. Only the digest identifies an image."""
+        digest = code.partition("@")[2]
+        return code in ("", self.artifact_sha256) or digest == self.image.partition("@")[2] != ""
+
 
 class LayerRecord(Struct, frozen=True, rename="camel"):
     """One published version of a layer. The last one with its name is the current one."""

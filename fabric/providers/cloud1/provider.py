@@ -184,7 +184,12 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
 
     def fetch_code_hash(self, address: DeploymentAddress, function: str) -> str:
         found = self.find(address, function)
-        return found.artifact_sha256 if found else ""
+        if found is None or not found.image:
+            return found.artifact_sha256 if found else ""
+        known = address.previous.function(function) if address.previous else None
+        if known and known.has_code(found.image):
+            return known.artifact_sha256
+        return found.image.rpartition(":")[2]
 
     def find_kept_setting(self, address: DeploymentAddress) -> Problem | None:
         return find_kept_path(address, self.own.iam.path)

@@ -46,7 +46,7 @@ class Evidence(Struct, frozen=True):
     lost_archives: tuple[str, ...] = ()
     # The config's functions, None without a config.
     functions: frozenset[str] | None = None
-    # Code hashes from the provider: empty if unknown, None if the function is missing.
+    # Code hashes or images from the provider: empty if unknown, None if the function is missing.
     live: Mapping[str, str | None] = field(default_factory=dict)
     # Means that an unwritten state waits on this machine.
     is_errored: bool = False
@@ -104,10 +104,12 @@ def _check_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
-            yield Divergence(
-                SyncStatus.MISSING, f"function `{name}` does not exist at the provider"
-            )
-        elif known and code not in ("", known.artifact_sha256):
+            # Providers with versions find only released functions.
+            is_unreleased = known and known.was_made and not record.history
+            why = "receives no traffic: no release has succeeded yet"
+            said = why if is_unreleased else "does not exist at the provider"
+            yield Divergence(SyncStatus.MISSING, f"function `{name}` {said}")
+        elif known and not known.has_code(code):
             yield Divergence(
                 SyncStatus.DRIFTED, f"function `{name}` has different code at the provider"
             )

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from fabric.model.records.endings import take_snapshot
 from fabric.model.records.receipt import encode_receipt_entry, with_entry
 from fabric.model.records.record import Intent, Operation
 from fabric.state.upkeep.reconcile import (
@@ -67,6 +68,22 @@ def test_matching_evidence_is_in_sync() -> None:
 )
 def test_mismatches_have_specific_statuses(evidence: Evidence, expected: SyncStatus) -> None:
     assert status(evidence) is expected
+
+
+@pytest.mark.parametrize(("digest", "expected"), [("1", "in-sync"), ("2", "drifted")])
+def test_an_image_is_compared_by_its_digest(digest: str, expected: str) -> None:
+    row = replace(RECORD, functions=(function(image="here/team@sha256:1"),))
+    live = {"hello": f"there/team@sha256:{digest}"}
+    assert status(replace(GOOD, record=row, live=live)) == expected
+
+
+def test_a_function_without_a_successful_release_receives_no_traffic() -> None:
+    unreleased = replace(RECORD, history=())
+    [found] = find_divergences(replace(GOOD, record=unreleased, live={"hello": None}))
+    assert found.detail == "function `hello` receives no traffic: no release has succeeded yet"
+    released = replace(RECORD, history=(take_snapshot(RECORD),))
+    [found] = find_divergences(replace(GOOD, record=released, live={"hello": None}))
+    assert found.detail == "function `hello` does not exist at the provider"
 
 
 def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:

@@ -102,10 +102,15 @@ def find_by_mark(work: Cloud1Work, name: str, function: str, mark: str) -> LiveF
 def find_active_version(
     work: Cloud1Work, address: DeploymentAddress, function: str
 ) -> LiveFunction | None:
-    """Find the version that receives traffic."""
+    """Find the version that receives traffic. Only its digest identifies an image."""
     name = build_function_name(address, function)
     found = describe_function(work, name, ALIAS)
-    return None if found is None else _build_live_function(name, function, found["Configuration"])
+    if found is None:
+        return None
+    live = _build_live_function(name, function, found["Configuration"])
+    if found["Configuration"].get("PackageType") != IMAGE:
+        return live
+    return replace(live, artifact_sha256="", image=read_image(found))
 
 
 def read_image(described: Mapping[str, Any]) -> str:

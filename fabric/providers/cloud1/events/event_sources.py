@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.providers.cloud1.core.client import MAX_PARALLEL, convert_client_errors
 from fabric.providers.cloud1.core.permissions import (
     build_bucket_permission,
@@ -330,9 +331,11 @@ def plan_unwiring(
 
 
 def _list_ordered_wires(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
-    """List the recorded event sources. Impossible ones must not block a deletion."""
+    """List the recorded event sources. Impossible ones must not block a deletion, and the names of
+    some are secrets, which records do not contain."""
     with contextlib.suppress(FabricError):
-        return tuple(map(strip_settings, list_function_wires(address, one)))
+        wires = map(strip_settings, list_function_wires(address, one))
+        return tuple(wire for wire in wires if REDACTED not in repr(wire))
     return ()
 
 

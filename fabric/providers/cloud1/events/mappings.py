@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from fabric.config.schema.triggers import BROKER_ACCESS
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.providers.cloud1.core.client import CONFLICT, GONE, MISSING_QUEUE, ignore_codes
 from fabric.providers.cloud1.core.permissions import parse_arn_home
 from fabric.providers.cloud1.core.versions import Cloud1Work, retry_on_conflict
@@ -218,8 +219,31 @@ def _update_mapping(
 
 
 def list_changed_settings(there: Mapping[str, Any], wire: MappingWire) -> list[str]:
-    """List the settings of a mapping that a release would change."""
-    return sorted(_find_differences(there, _build_mapping_settings(wire)))
+    """List the settings of a mapping that a release would change, by their keys in the config.
+
+    Records have no secrets, so settings with secrets cannot be compared.
+    """
+    asked = _build_mapping_settings(wire)
+    known = {name: one for name, one in asked.items() if REDACTED not in json.dumps(one)}
+    return sorted(_CONFIG_KEYS[name] for name in _find_differences(there, known))
+
+
+_CONFIG_KEYS = {
+    "BatchSize": "batchSize",
+    "BisectBatchOnFunctionError": "bisectOnError",
+    "DestinationConfig": "onFailure",
+    "Enabled": "enabled",
+    "FilterCriteria": "filters",
+    "FunctionResponseTypes": "functionResponseType",
+    "MaximumRecordAgeInSeconds": "maximumRecordAge",
+    "MaximumRetryAttempts": "maximumRetryAttempts",
+    "ParallelizationFactor": "parallelizationFactor",
+    "ProvisionedPollerConfig": "pollers",
+    "ScalingConfig": "maximumConcurrency",
+    "TumblingWindowInSeconds": "tumblingWindowSeconds",
+    _WINDOW: "maximumBatchingWindowSeconds",
+    "SourceAccessConfigurations": "access",
+}
 
 
 def _find_differences(there: Mapping[str, Any], asked: Mapping[str, object]) -> dict[str, object]:

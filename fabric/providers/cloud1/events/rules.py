@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.providers.cloud1.core.client import CONFLICT, DENIED, GONE, ignore_codes
 from fabric.providers.cloud1.core.permissions import build_rule_permission, let_in
 from fabric.providers.cloud1.core.versions import Cloud1Work, retry_on_conflict
@@ -231,7 +232,7 @@ def list_changed_schedule_settings(work: Cloud1Work, wire: ScheduleWire, alias: 
         "timezone": found["ScheduleExpressionTimezone"] == (wire.zone or "UTC"),
         "enabled": found["State"] == _build_state(wire),
         "target": target["Arn"] == alias,
-        "input": shown_input == options.get("input"),
+        "input": shown_input == options.get("input") or REDACTED in wire.options,
     }
     return [name for name, same in is_same.items() if not same]
 

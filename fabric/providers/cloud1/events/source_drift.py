@@ -1,7 +1,6 @@
 """Event sources that were deleted, disabled or changed manually since the last release."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,6 +29,7 @@ from fabric.providers.cloud1.events.wires import (
     Wire,
     decode_wires,
     format_wire,
+    read_options,
     strip_settings,
 )
 from fabric.providers.cloud1.functions.aliases import read_kept_state
@@ -55,7 +55,7 @@ def find_missing_mappings(work: Cloud1Work, address: DeploymentAddress) -> Itera
         title = f"event source mapping of the {format_wire(wire)} for `{one.name}`"
         if mapping is None or mapping.get("State") == "Deleting":
             yield f"the {title}"
-        elif mapping.get("State") in _OFF and not _has_disabled_trigger(one):
+        elif mapping.get("State") in _OFF and wire in _list_enabled(address, one):
             yield f"an enabled {title}"
 
 
@@ -63,9 +63,13 @@ def _identify(mapping: Mapping[str, Any]) -> tuple[str, Wire]:
     return mapping["FunctionArn"], read_mapping(mapping)
 
 
-def _has_disabled_trigger(one: FunctionRecord) -> bool:
-    """Return whether the config disables a trigger of the function."""
-    return any(json.loads(text).get("enabled") is False for text in one.triggers)
+def _list_enabled(address: DeploymentAddress, one: FunctionRecord) -> list[Wire]:
+    """List the released event sources that the config does not disable."""
+    return [
+        strip_settings(wire)
+        for wire in _list_known(address, one)
+        if getattr(wire, "is_enabled", True) and read_options(wire).get("enabled", True)
+    ]
 
 
 def find_changed_sources(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
@@ -107,7 +111,7 @@ def _list_changes(
         case QueueWire() | StreamWire() | BrokerWire() if mapping is not None:
             names = list_changed_settings(mapping, wire)
             # A disabled mapping is reported as a missing one.
-            return [one for one in names if one != "Enabled" or mapping.get("State") not in _OFF]
+            return [one for one in names if one != "enabled" or mapping.get("State") not in _OFF]
         case RuleWire() | ScheduleWire():
             found: list[list[str]] = []
             with ignore_codes(GONE):

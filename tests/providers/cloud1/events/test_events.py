@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrets.secrecy import REDACTED
 from tests.support.cloud1_site import Cloud1Site, changing, make_queue
 from tests.support.orders import trigger
 from tests.support.servers.strict_cloud1.samples import role_of
@@ -332,6 +334,20 @@ def test_queues_and_buckets_stay_and_are_named(site: Cloud1Site) -> None:
         "hello: its event sources and their content are kept: "
         f"bucket `{uploads(site)}`, queue `work`"
     ]
+
+
+def test_a_queue_whose_name_is_a_secret_is_named_once_after_a_removal(site: Cloud1Site) -> None:
+    make_queue(site.cloud1)
+    site.up(site.order("hello", trigger("queue", queue="work")))
+    assert site.record
+    rows = [
+        replace(one, triggers=(trigger("queue", queue=REDACTED),)) for one in site.record.functions
+    ]
+    site.record = replace(site.record, functions=tuple(rows))
+    site.dissolve()
+    [told] = [line for line in site.talk if "are kept" in line]
+    assert told.endswith("are kept: queue `work`")
+    assert site.cloud1.left() == {}
 
 
 def test_missing_event_sources_are_all_reported_before_any_change(site: Cloud1Site) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from fabric.runtimes.contract import BuiltFile
 from tests.support.cloud1_site import Cloud1Site
+from tests.support.git import under_git
 from tests.support.in_process import project
 from tests.support.project import Done, Project
 from tests.support.servers.docker_registry import DockerRegistry
@@ -217,6 +218,38 @@ def test_an_existing_image_is_deployed_by_its_digest(shop: Shop, registry: Docke
     assert shop.cloud1.left() == {}
     assert shop.cloud1.client("ecr").describe_repositories(repositoryNames=[name])
     assert registry.registries().find(registry.name).read_manifest(name, "1")
+
+
+def _read_drift(shop: Shop) -> str:
+    [row] = shop.run("state", "reconcile").result["entries"]
+    return str(row["detail"])
+
+
+def test_only_another_image_is_drift(shop: Shop) -> None:
+    shop.ran("deploy")
+    shop.has("two")
+    under_git(shop.project)
+    shop.ran("deploy")
+    assert _read_drift(shop) == ""
+    assert shop.ran("verify")["functions"][0]["verdict"] == "match"
+    shop.cloud1.client("lambda").update_alias(
+        FunctionName="shop-dev-hello", Name="live", FunctionVersion="1"
+    )
+    assert "different code" in _read_drift(shop)
+    [row] = shop.run("verify").document["result"]["functions"]
+    assert (row["verdict"], row["reason"]) == ("differs", "the code was changed outside of fabric")
+
+
+def test_an_existing_image_is_no_drift(shop: Shop, registry: DockerRegistry) -> None:
+    name = f"team-{shop.project.root.name.lower()}"
+    image = shop.push(registry, name, "one")
+    shop.cloud1.client("ecr").create_repository(repositoryName=name)
+    shop.project.write({"fabric.yml": _EXISTING.replace("IMAGE", image)})
+    under_git(shop.project)
+    shop.ran("deploy")
+    assert _read_drift(shop) == ""
+    [row] = shop.run("verify").result["functions"]
+    assert (row["verdict"], row["reason"]) == ("unknown", "the commit does not contain its image")
 
 
 def test_a_service_without_images_never_asks_ecr(site: Cloud1Site) -> None:

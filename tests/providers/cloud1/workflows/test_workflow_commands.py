@@ -33,6 +33,7 @@ class WorkflowShop(Shop):
     """A function, and a workflow that calls it."""
 
     keys = ""
+    workflow = "checkout"
     states: dict[str, Any]
     # The template of the stack before the functions.
     before = ""
@@ -41,7 +42,7 @@ class WorkflowShop(Shop):
     def write(self) -> None:
         document = {"StartAt": next(iter(self.states), ""), "States": self.states}
         self.project.write({"double.py": _DOUBLE, "checkout.asl.json": json.dumps(document)})
-        entry = f"{{name: checkout, definition: checkout.asl.json{self.keys}}}"
+        entry = f"{{name: {self.workflow}, definition: checkout.asl.json{self.keys}}}"
         self.tail = f"workflows: [{entry}]\n" if self.states else ""
         if self.before:
             stack = f"{{before: {{onRemove: delete, template: {self.before}}}}}"
@@ -177,6 +178,18 @@ def test_a_rollback_restores_the_version_the_permissions_and_the_triggers(
     calls = shop.ran("deploy")
     assert _UPDATE not in calls
     assert shop.output({"n": 3}) == {"n": 0}
+
+
+def test_a_rollback_to_a_renamed_workflow_is_refused_before_any_change(shop: WorkflowShop) -> None:
+    shop.ran("deploy")
+    shop.workflow = "checkout2"
+    shop.project.write({"other.py": _DOUBLE})
+    shop.functions["other"] = []
+    shop.ran("deploy")
+    shop.cloud1.reset()
+    done = shop.run("rollback")
+    assert done.error["code"] == "rollback/no-way-back"
+    assert shop.cloud1.calls() == {}
 
 
 def test_a_workflow_that_the_config_no_longer_contains_is_deleted(shop: WorkflowShop) -> None:
