@@ -77,12 +77,13 @@ def is_source(kind: str, text: str) -> bool:
 
 
 def read_source(kind: str, file: str, text: str) -> Document:
-    """Read a source. In templates of SAM the last of several equal keys counts, as in its tools."""
+    """Read a source. Templates of SAM are YAML 1.1, and the last of several equal keys counts, as
+    in its tools."""
     if file.endswith(".toml"):
         return Document(read_toml(file, text), text)
     if kind in _JSON_KINDS:
         text = blank_comments(text)
-    found = read(file, text.encode(), keeps_tags=True, keeps_last=kind == "sam")
+    found = read(file, text.encode(), keeps_tags=True, as_pyyaml=kind == "sam")
     zeros = [one.where for one in found.warnings if one.code == "config/leading-zero" and one.where]
     if kind != "serverless" or not zeros:
         return found

@@ -2,11 +2,15 @@
 
 import re
 
+from yaml import ScalarNode
+from yaml.constructor import SafeConstructor
 from yaml.events import MappingStartEvent
+from yaml.resolver import Resolver
 
 from fabric.config.yaml.frames import AliasUse, LeafEvent, NodeStart, YamlEvent
 from fabric.config.yaml.nodes import (
     EMPTY,
+    LONGEST_NUMBER,
     MAY_MEAN,
     KeyValue,
     Mapping,
@@ -62,12 +66,34 @@ class _Anchored:
         self.node, self.weight, self.height = node, weight, height
 
 
+_RESOLVER, _CONSTRUCTOR = Resolver(), SafeConstructor()
+
+
+def interpret_yaml_1_1(text: str) -> Value:
+    """Interpret an unquoted scalar by YAML 1.1: `yes` is true, and `010` is 8. Dates stay text."""
+    resolved: str = _RESOLVER.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    tag = resolved.rpartition(":")[2]
+    if tag == "bool":
+        return bool(_CONSTRUCTOR.construct_yaml_bool(ScalarNode(tag, text)))
+    if tag == "int":
+        if len(text) > LONGEST_NUMBER:
+            raise NumberTooLongError
+        return int(_CONSTRUCTOR.construct_yaml_int(ScalarNode(tag, text)))
+    return text if tag == "str" else interpret_scalar(text)
+
+
 class TreeBuilder:
     """Builds a tree from events. `finish` returns the root or raises duplicate keys."""
 
-    def __init__(self, file: str, *, keeps_tags: bool = False, keeps_last: bool = False) -> None:
+    def __init__(
+        self,
+        file: str,
+        *,
+        keeps_tags: bool = False,
+        as_pyyaml: bool = False,
+    ) -> None:
         self._file = file
-        self._keeps_last = keeps_last
+        self._as_pyyaml = as_pyyaml
         self._keeps_tags = keeps_tags
         self._stack: list[_Open] = []
         self._top: _Open | None = None
@@ -145,17 +171,20 @@ class TreeBuilder:
         # The pure loader lets escapes make half of a pair; libyaml refuses them itself.
         if not text.isascii() and _SURROGATE.search(text):
             raise self._make_error("config/encoding", "unpaired surrogate character", event)
-        is_plain = event.implicit[0] and (not text or text[0] in MAY_MEAN)
+        is_plain = event.implicit[0] and (not text or text[0] in MAY_MEAN or self._as_pyyaml)
         value = self._interpret_scalar(event) if is_plain else text
+        if self._as_pyyaml and isinstance(value, int):
+            text = str(value).lower()
         return Scalar(value, text, mark.line + 1, mark.column + 1)
 
     def _interpret_scalar(self, event: LeafEvent) -> Value:
         try:
-            value = interpret_scalar(event.value)
+            interpret = interpret_yaml_1_1 if self._as_pyyaml else interpret_scalar
+            value = interpret(event.value)
         except NumberTooLongError as error:
             message = "a number has more than 64 digits (quote it if it is text)"
             raise self._make_error("config/number", message, event) from error
-        if value is event.value and has_leading_zero(event.value):
+        if value is event.value and has_leading_zero(event.value) and not self._as_pyyaml:
             message = f"`{format_excerpt(event.value)}` has a leading zero and is read as text"
             hint = "quote the value to remove this warning"
             where = self._locate_event(event)
@@ -190,14 +219,14 @@ class TreeBuilder:
             return
         if name in entries:
             self._report_duplicate(name, entries[name].line, key)
-        if name not in entries or self._keeps_last:
+        if name not in entries or self._as_pyyaml:
             entries[name] = KeyValue(name, mark.line + 1, mark.column + 1, node)
 
     def _report_duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
         where = self._locate_event(key)
         message = f"duplicate key `{format_excerpt(name)}` (lines {first_line} and {where.line})"
         problem = Problem("config/duplicate-key", message, "remove one of them", where)
-        if self._keeps_last:
+        if self._as_pyyaml:
             self.warnings.append(problem)
             return
         self._duplicates.append(problem)

@@ -62,19 +62,19 @@ def read(
     loader: Callable[[str], YamlEvents] = _BEST_LOADER,
     *,
     keeps_tags: bool = False,
-    keeps_last: bool = False,
+    as_pyyaml: bool = False,
 ) -> Document:
     """Read the document of a file. Raises all damage as problems with places.
 
-    With `keeps_tags` it can contain the short forms of CloudFormation functions. With `keeps_last`
-    the last of several equal keys counts, with a warning.
+    With `keeps_tags` it can contain the short forms of CloudFormation functions. With `as_pyyaml`
+    the rules are those of YAML 1.1, and the last of several equal keys counts, with a warning.
     """
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
     if not keeps_tags and sum(map(text.count, _SIGNS)) > MAX_NODES:
         _refuse_too_many(file, loader(text))
     try:
-        builder = TreeBuilder(file, keeps_tags=keeps_tags, keeps_last=keeps_last)
+        builder = TreeBuilder(file, keeps_tags=keeps_tags, as_pyyaml=as_pyyaml)
         return _build(builder, file, text, loader(text))
     except yaml.MarkedYAMLError as error:
         raise FabricError(_make_syntax_problem(file, error, text)) from error

@@ -29,6 +29,7 @@ from fabric.importing.serverless.functions import (
     convert_layers,
     convert_permissions,
     note_ignored_statements,
+    put_role,
     shorten,
 )
 from fabric.importing.serverless.images import put_image
@@ -326,7 +327,7 @@ class _Conversion:
         iam = at.get("iam", "role")
         has_settings = any(not iam.get(key).is_missing for key in _ROLE_KEYS)
         role = at.get("role") if has_settings or iam.is_missing else iam
-        self._context.copy(role, self._extension, "roleArn")
+        put_role("roleArn")(self._context, role, self._extension)
         boundary = copy_as("boundary")
         rules: Rules = {
             "path": copy_as("path"),

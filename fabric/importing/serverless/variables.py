@@ -214,7 +214,7 @@ class Variables:
                 return self._resolve_variable(parts[0], at)
         is_literal, literal = parse_literal(text)
         if is_literal:
-            return build_scalar(literal)
+            return self._resolve_scalar(build_scalar(literal), at)
         parsed = parse_choice(text)
         if parsed is None:
             return Missing("unknown syntax")

@@ -6,7 +6,7 @@ import pytest
 
 from fabric.importing.source import Fate
 from fabric.model.problems import FabricError
-from tests.support.imports import SOURCE, Conversion, from_sam, template
+from tests.support.imports import SOURCE, Conversion, convert_text, from_sam, template
 
 RUNTIME = "Handler: api.handler\n    Runtime: nodejs22.x\n    CodeUri: ./src/"
 
@@ -824,3 +824,34 @@ Resources:
     assert stack["parameters"] == {"ApiToken": "${param:SsmParameter1}"}
     [note] = [one for one in done.settled.select(Fate.CHANGED) if "no default" in one.reason]
     assert (note.path, note.advice) == (("Parameters", "ApiToken"), "SsmParameter1: set-me")
+
+
+def test_a_template_is_read_as_yaml_1_1() -> None:
+    text = template(
+        f"""
+        Api:
+          Type: AWS::Serverless::Function
+          Properties:
+            {RUNTIME.replace(chr(10), chr(10) + " " * 8)}
+            Timeout: 012
+            Environment: {{Variables: {{FLAG: yes, TEXT: 'yes', MODE: 0644, DAY: 2020-01-01}}}}
+            Events:
+              Route: {{Type: Api, Properties: {{Path: /a, Method: get, Auth: {{ApiKeyRequired: yes}}}}}}
+              Jobs: {{Type: SQS, Properties: {{Queue: !GetAtt Q.Arn, Enabled: no}}}}
+              Clock: {{Type: Schedule, Properties: {{Schedule: rate(1 hour), Enabled: off}}}}
+        Q: {{Type: 'AWS::SQS::Queue', Properties: {{FifoQueue: yes, DelaySeconds: 010}}}}
+        """
+    )
+    done = convert_text("sam", text, SOURCE)
+    assert done.function["timeout"] == 10
+    assert done.function["env"] == {
+        "FLAG": True,
+        "TEXT": "yes",
+        "MODE": 420,
+        "DAY": "2020-01-01",
+    }
+    route, *others = done.function["triggers"]
+    assert route["apiKey"] is True
+    assert [one["enabled"] for one in others] == [False, False]
+    queue = done.stacks["before"]["Resources"]["Q"]["Properties"]
+    assert queue == {"FifoQueue": True, "DelaySeconds": 8}

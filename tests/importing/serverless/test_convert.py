@@ -569,3 +569,9 @@ def test_a_subscription_does_not_need_the_override_of_its_function() -> None:
         "resources.Resources.ApiLambdaFunction: changes a resource that fabric creates in another way"
     ]
     assert not any("stackTags" in one for one in done.reasons(Fate.CHANGED))
+
+
+def test_a_role_of_the_service_can_be_a_resource() -> None:
+    resources = "resources: {Resources: {Exec: {Type: 'AWS::IAM::Role', Properties: {}}}}\n"
+    text = service("api: {handler: src/api.handler}", "role: Exec", resources)
+    assert from_serverless(text, SOURCE).extension["roleArn"] == "${stack:ExecArn}"
