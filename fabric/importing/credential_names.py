@@ -15,7 +15,7 @@ _PLAIN_NAME = re.compile(
     r"ALLOW_CREDENTIALS$"
     r"|(?:PARTITION|SORT|HASH|RANGE|PRIMARY|FOREIGN|PUBLIC|INDEX|OBJECT|CACHE|ROUTING|S3|BUCKET)_?KEY"
     r"|[a-z_](?:ARN|_?URL|_?URI|_?NAME|_?PATH|_?FILE|_?ALIAS|_?TTL|_?PREFIX|_?LENGTH|_?EXPIRY"
-    r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
+    r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT|_PORT)S?$",
     re.IGNORECASE,
 )
 # Variables of shells and systems, whose values mean something else.

@@ -33,8 +33,8 @@ class EventTarget:
         # Settings of buckets that the other tool creates, by the name in events.
         self.buckets: dict[str, At] = {}
         self.used_buckets: set[str] = set()
-        # Payload versions that routes name.
-        self.payloads: set[str] = set()
+        # The payload version of each route of an HTTP API, which can be missing.
+        self.payloads: list[At] = []
         # APIs with a document of their own, and the functions that they call.
         self.documents: frozenset[str] = frozenset()
         self.permissions: set[tuple[str, str]] = set()

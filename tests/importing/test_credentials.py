@@ -56,6 +56,7 @@ def test_a_value_with_the_form_of_a_credential_is_replaced(text: str) -> None:
     ("name", "text"),
     [
         ("PARTITION_KEY", "id"),
+        ("SECRETS_EXTENSION_HTTP_PORT", "2773"),
         ("PUBLIC_KEY_URL", "https://shop.example/key"),
         ("passengers", "4"),
         ("compass", "north"),

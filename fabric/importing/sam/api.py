@@ -146,8 +146,20 @@ def _put_kind(context: Context, source: At, target: EventTarget) -> None:
         reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
         context.ledger.remark(source.get("Resources"), reason, "http.kind: http")
         context.ledger.remark(source.get("Resources"), PAYLOAD_CHANGES, "http.payload: 2.0")
-    if target.payloads == {"1.0"}:
+    _put_payload(context, target)
+
+
+def _put_payload(context: Context, target: EventTarget) -> None:
+    """Put the payload version, of which an API of fabric has one."""
+    is_older = {one.text == "1.0" for one in target.payloads} == {True}
+    if is_older:
         target.http.put("payload", "1.0")
+    for one in target.payloads:
+        if one.text == "1.0" and not is_older:
+            hint = "set `http.payload`, which applies to all routes"
+            context.ledger.lose(one, "other routes of the API have the payload version 2.0", hint)
+        elif not one.is_missing:
+            context.ledger.carry(one)
 
 
 def _put_types(context: Context, at: At, http: Fields) -> None:

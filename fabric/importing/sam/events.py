@@ -29,6 +29,7 @@ from fabric.importing.rules import (
     is_true,
     lose_because,
     number_as,
+    pass_over,
     put_enabled,
     share,
     texts_as,
@@ -75,16 +76,26 @@ def _is_in_document(context: Context, at: At, reference: At, target: EventTarget
     return True
 
 
+def _is_elsewhere(context: Context, at: At, api: At) -> bool:
+    """Report a route of an API that is not in the template."""
+    known = {*context.names.generated, *context.names.resources, *_IMPLICIT_APIS}
+    if api.is_missing or api.get("Ref").text in known:
+        return False
+    hint = "add the route in the project of this API"
+    context.ledger.lose(at, "the API of the route is not in the template", hint)
+    return True
+
+
 def _convert_api(context: Context, at: At, target: EventTarget) -> None:
     api = at.get("RestApiId")
-    if not _is_in_document(context, at, api, target):
+    if not _is_in_document(context, at, api, target) and not _is_elsewhere(context, at, api):
         target.is_rest = True
         _convert_route(context, at, target, REST)
 
 
 def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
     api = at.get("ApiId")
-    if not _is_in_document(context, at, api, target):
+    if not _is_in_document(context, at, api, target) and not _is_elsewhere(context, at, api):
         target.is_http = True
         _convert_route(context, at, target, HTTP)
 
@@ -102,9 +113,8 @@ def _convert_route(context: Context, at: At, target: EventTarget, kind: str) -> 
         return
     api = at.get("RestApiId" if kind == REST else "ApiId")
     target.routes.append(ApiRoute(trigger, kind, api.get("Ref").text or api.text))
-    version = at.get("PayloadFormatVersion")
-    if not version.is_missing:
-        target.payloads.add(version.text)
+    if kind == HTTP:
+        target.payloads.append(at.get("PayloadFormatVersion"))
     apply_rules(context, at, _ROUTE_RULES, trigger)
 
 
@@ -143,9 +153,11 @@ def put_throttle(context: Context, at: At, fields: Fields) -> None:
         context.copy(burst, throttle, "burst")
 
 
+_IMPLICIT_APIS = ("ServerlessRestApi", "ServerlessHttpApi")
 _OTHER_AUTHORIZATION = lose_because("fabric has no such setting of authorizations")
 _ROUTE_RULES: Rules = {
-    **share(("Method", "Path", "RestApiId", "ApiId", "PayloadFormatVersion"), carry),
+    **share(("Method", "Path", "RestApiId", "ApiId"), carry),
+    "PayloadFormatVersion": pass_over,
     "Auth": lambda context, at, trigger: apply_rules(context, at, _AUTHORIZATION_RULES, trigger),
     "RequestParameters": _put_parameters,
     "RequestModel": lose_because(

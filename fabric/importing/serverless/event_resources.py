@@ -38,6 +38,9 @@ def _note_resource(context: Context, at: At, what: str) -> None:
 
 
 def convert_alexa_skill(context: Context, at: At, target: EventTarget) -> None:
+    if at.get("enabled").text == "false":
+        context.ledger.lose(at, "the skill cannot call the function: the event is disabled")
+        return
     skill = at.get("appId") if at.is_map else at
     more: dict[str, Json] = {}
     if at.is_map or skill.text.startswith("amzn1."):

@@ -80,6 +80,11 @@ def _read_route(context: Context, at: At) -> tuple[str, str]:
 
 def _convert_http(context: Context, at: At, target: EventTarget) -> None:
     """Convert a method of a REST API."""
+    integration = at.get("integration")
+    if not integration.is_missing and _name_integration(integration) not in _CALLS_FUNCTION:
+        reason = f"the integration `{integration.text}` does not call a function"
+        context.ledger.lose(at, reason)
+        return
     method, path = _read_route(context, at)
     trigger = target.add_route(context, at, method, path)
     if trigger is None:
@@ -89,14 +94,20 @@ def _convert_http(context: Context, at: At, target: EventTarget) -> None:
     apply_rules(context, at, rules, trigger)
 
 
+_PROXY = ("lambda-proxy", "aws-proxy")
+_CALLS_FUNCTION = (*_PROXY, "lambda", "aws")
+
+
+def _name_integration(at: At) -> str:
+    return at.text.lower().replace("_", "-")
+
+
 def _put_integration(context: Context, at: At, trigger: Fields) -> None:
-    if at.text.lower().replace("_", "-") in ("lambda-proxy", "aws-proxy"):
+    if _name_integration(at) in _PROXY:
         context.ledger.drop(at, "default of fabric")
-    elif at.text.lower() in ("lambda", "aws"):
+    else:
         trigger.put("integration", "lambda", at)
         context.ledger.carry(at)
-    else:
-        context.ledger.lose(at, f"the integration `{at.text}` does not call a function")
 
 
 def _put_parameters(context: Context, at: At, request: Fields) -> None:

@@ -397,17 +397,18 @@ class Variables:
         nodes = list(values.values())
         base = _find_base(values, self._stage)
         default = values.get(base, nodes[0])
+        if base not in values:
+            first = next(iter(values))
+            reason = (
+                f"`{name}` is not set for stage `{self._stage}`; its value of `{first}` is used"
+            )
+            self._ledger.change(at, reason)
         if all(_strip(node) == _strip(default) for node in nodes):
             return default
         if isinstance(default, Scalar) and all(isinstance(one, Scalar) for one in nodes):
             texts = {stage: one.text for stage, one in values.items() if isinstance(one, Scalar)}
             if base not in texts:
-                first = next(iter(texts))
-                reason = (
-                    f"`{name}` is not set for stage `{self._stage}`; its value of `{first}` is used"
-                )
-                self._ledger.change(at, reason)
-                texts = {self._stage: texts[first], **texts}
+                texts = {self._stage: next(iter(texts.values())), **texts}
             return self._add_param(name, texts)
         if all(isinstance(one, Mapping) for one in nodes):
             keys = dict.fromkeys(
@@ -475,15 +476,22 @@ class Variables:
         return self._find_in_data(path, root, address, at)
 
     def _find_in_stage_files(self, path: str, address: str, at: At) -> Found:
-        """Find the values of files whose names contain the stage."""
-        values = {}
+        """Find the values of files whose names contain the stage. Other stages have the
+        alternative."""
+        rest, self._rest = self._rest, ()
+        values: dict[str, Node] = {}
         for stage, name in self._list_stage_files(path):
             found = self._find_in_file(name, address, at)
             if isinstance(found, Mapping | Sequence | Scalar):
                 values[stage] = found
         name = address or PurePosixPath(path.replace(_STAGE, "")).stem.strip(".-_") or "file"
+        if values and rest:
+            fallback = self._resolve_choice(rest[0], at, rest[1:])
+            if isinstance(fallback, Node):
+                values = {_OTHER_STAGES: fallback, **values}
         if values:
             return self._build_by_stage(name, values, at)
+        self._rest = rest
         if address:
             return self._ask_for(path, address, at)
         return Missing(f"no file matches `{path}`")

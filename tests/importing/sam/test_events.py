@@ -173,6 +173,26 @@ def test_a_source_of_the_template_refers_to_an_output() -> None:
     assert done.stacks["before"]["Outputs"]["JobsArn"] == {"Value": {"Fn::GetAtt": "Jobs.Arn"}}
 
 
+@pytest.mark.parametrize("api", ["abc123", "!Ref Elsewhere", "!ImportValue shop-api"])
+@pytest.mark.parametrize(("kind", "key"), [("HttpApi", "ApiId"), ("Api", "RestApiId")])
+def test_a_route_of_an_api_outside_of_the_template_is_reported(
+    kind: str, key: str, api: str
+) -> None:
+    own = f"{{Type: {kind}, Properties: {{Path: /a, Method: get}}}}"
+    other = own.replace("{Path: /a", f"{{{key}: {api}, Path: /b")
+    done = with_sam_events(f"A: {own}\nB: {other}")
+    assert [one["route"] for one in done.function["triggers"]] == ["GET:/a"]
+    assert any("the API of the route is not in the template" in one for one in done.reasons())
+
+
+def test_one_route_with_another_payload_version_is_reported() -> None:
+    own = "{Type: HttpApi, Properties: {Path: /a, Method: get}}"
+    other = own.replace("{Path: /a", "{PayloadFormatVersion: '1.0', Path: /b")
+    done = with_sam_events(f"A: {own}\nB: {other}")
+    assert "extensions" not in done.config
+    assert any("other routes of the API have the payload version" in one for one in done.reasons())
+
+
 def test_routes_without_a_path_and_of_both_apis_are_changed() -> None:
     done = with_sam_events(
         "A: {Type: HttpApi}\nB: {Type: Api, Properties: {Path: /b, Method: get}}".replace(

@@ -275,9 +275,16 @@ def test_an_unknown_key_of_an_event_is_reported(event: str) -> None:
     assert reason.endswith("unknown key")
 
 
+def test_a_disabled_skill_is_reported() -> None:
+    done = with_events("- alexaSkill: {appId: amzn1.ask.skill.one, enabled: false}")
+    assert "the event is disabled" in done.reasons()[0]
+    assert not done.stacks
+
+
 def test_a_custom_integration_is_reported() -> None:
     done = with_events("- http: {path: a, method: get, integration: http}")
     assert "`http` does not call a function" in done.reasons()[0]
+    assert "triggers" not in done.function
 
 
 def test_a_source_of_a_resource_refers_to_an_output_of_the_stack() -> None:

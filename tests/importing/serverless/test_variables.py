@@ -97,6 +97,19 @@ def test_files_by_stage_become_parameters() -> None:
     assert env("${file(config.${sls:stage}.json):key}", files=files) == "${param:key}"
 
 
+def test_a_stage_without_its_file_has_the_default() -> None:
+    value = "environment: {X: '${file(env.${sls:stage}.json):F, \"other\"}'}"
+    done = from_serverless(service(FUNCTION, value), {**SOURCE, "env.prod.json": '{"F": "prod"}'})
+    assert done.config["params"] == {"F": "other"}
+    assert done.config["stages"] == {"prod": {"params": {"F": "prod"}}}
+
+
+def test_a_stage_without_its_file_and_without_a_default_is_reported() -> None:
+    value = "environment: {X: '${file(env.${sls:stage}.json):F}'}"
+    done = from_serverless(service(FUNCTION, value), {**SOURCE, "env.prod.json": '{"F": "prod"}'})
+    assert any("not set for stage `dev`" in one for one in done.reasons(Fate.CHANGED))
+
+
 def test_an_option_without_a_default_gets_a_stand_in() -> None:
     done = from_serverless(service(FUNCTION, "environment: {X: '${opt:color}'}"), SOURCE)
     assert done.config["params"] == {"color": "set-me"}
