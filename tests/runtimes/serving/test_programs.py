@@ -52,10 +52,12 @@ def test_parallel_requests_start_more_processes(tmp_path: Path) -> None:
         assert [one.status for one in replies] == [201, 201]
 
 
-@pytest.mark.parametrize(("path", "status"), [("/end", 500), ("/late", 504)])
-def test_a_program_that_fails_is_started_again(path: str, status: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "status", "seconds"), [("/end", 500, 30), ("/late", 504, 4)])
+def test_a_program_that_fails_is_started_again(
+    path: str, status: int, seconds: int, tmp_path: Path
+) -> None:
     files = {"bootstrap": handler_program(_PROGRAM)}
-    with serving("program", tmp_path, files, {"seconds": 1}) as served:
+    with serving("program", tmp_path, files, {"seconds": seconds}) as served:
         assert served.ask("GET", path).status == status
         assert served.ask("GET", "/words").status == 201
 
