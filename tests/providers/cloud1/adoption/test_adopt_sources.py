@@ -63,7 +63,7 @@ def test_changes_of_event_sources_are_announced(shop: Shop, other: OtherTool) ->
     other.owns()
     shop.has("hello", "new", EVERY_HOUR, FROM_QUEUE)
     found = parts(shop.run("adopt", "--dry-run"))
-    assert found["take", "event source", "queue `work`"].endswith("changes BatchSize, Enabled")
+    assert found["take", "event source", "queue `work`"].endswith("changes batchSize, enabled")
     assert found["take", "rule", "old-rule"].endswith("changes its input and its state")
 
 
