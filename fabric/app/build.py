@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fabric.app.caching.cache_place import open_usable_cache
 from fabric.app.caching.shared_cache import has_other_commit, use_of
 from fabric.app.command import Command, CommandLine, add_shared_cache, start_command
+from fabric.app.image_kinds import is_built_here
 from fabric.app.request import Request
 from fabric.app.running.run_graph import (
     GraphJob,
@@ -198,13 +199,9 @@ def _list_artifacts(
     """List the artifacts by task id, in the order of a run over everything."""
     for number in sorted(numbers, key=result.graph.ids.__getitem__):
         outcome = result.outcomes[number]
-        if outcome.output is not None and _has_content(outcome.output):
-            yield _describe_artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
-
-
-def _has_content(output: Output) -> bool:
-    """Return whether files were written: a function with an existing image has none."""
-    return not output.fact("pushed") and output.fact("files") != "0"
+        task = result.graph.tasks[number]
+        if outcome.output is not None and is_built_here(task):
+            yield _describe_artifact(task, outcome, outcome.output, prefix)
 
 
 def _describe_artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:

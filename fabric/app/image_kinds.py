@@ -8,7 +8,7 @@ from fabric.app.settings import Settings
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, is_kind
 from fabric.ownership import is_safe_place
 from fabric.tasks.contract import Registry, TaskKind, TaskResult, TaskTools, is_warning_kind
 
@@ -85,6 +85,11 @@ def drop_image_tasks(graph: TaskGraph) -> TaskGraph:
 def existing_image_problem(function: str) -> Problem:
     message = f"function `{function}` has an existing image, which fabric does not run locally"
     return Problem(EXISTING_IMAGE, message, "start the image with `docker run`")
+
+
+def is_built_here(task: Task) -> bool:
+    """Return whether a build or its package has files: those of an existing image have none."""
+    return task.kind == "build" or any(is_kind(need, "build") for need in task.needs)
 
 
 def has_moving_base(config: "Config") -> bool:

@@ -1,6 +1,7 @@
 """Authorizers and limits of routes, as the HTTP API of AWS applies them."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -95,12 +96,21 @@ class TokenKeys(Protocol):
         """Return the claims of a token with a valid signature."""
 
 
+def has_token_form(rule: FunctionRule, token: str) -> bool:
+    """Return whether a token matches the pattern of its authorizer. A pattern that is valid only
+    for AWS is not applied."""
+    try:
+        return not rule.pattern or re.fullmatch(rule.pattern, token) is not None
+    except re.error:
+        return True
+
+
 def check_api_key(head: RequestHead, names: Sequence[str]) -> Denied | None:
     """Check the API key of a request, whose value only AWS knows."""
     if not names or head.header("x-api-key") in names:
         return None
-    known = ", ".join(names)
-    return Denied(FORBIDDEN, f"the header x-api-key has no key: locally, its name ({known})")
+    known = " or ".join(names)
+    return Denied(FORBIDDEN, f"missing or unknown API key: set the header x-api-key to {known}")
 
 
 def read_identity(head: RequestHead, sources: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The functions of a service as one HTTP server: requests become calls, and results become
 responses."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
@@ -22,6 +21,7 @@ from fabric.local.access import (
     Verdict,
     check_api_key,
     check_token,
+    has_token_form,
     read_identity,
     read_verdict,
 )
@@ -204,7 +204,7 @@ class LocalApi:
         if not all(identity):
             go_on(Denied(UNAUTHORIZED, f"the request has not all of {', '.join(rule.sources)}"))
             return
-        if rule.pattern and not re.fullmatch(rule.pattern, identity[0]):
+        if not has_token_form(rule, identity[0] if identity else ""):
             go_on(Denied(UNAUTHORIZED, f"the token does not match `{rule.pattern}`"))
             return
         if known is not None:

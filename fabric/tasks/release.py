@@ -102,11 +102,18 @@ def list_functions_to_release(
     found = []
     for one in list_live_functions(locked_record, names):
         values = all_values.values(ref, one.name)
-        triggers = find_triggers(one, values, takes_today=takes_today)
-        if triggers is None:
-            raise FabricError(unknown_trigger_problem(one.name, "deploy this function too"))
+        triggers = require_triggers(one, values, takes_today=takes_today)
         found.append(replace(one, triggers=triggers, tags=values.tags))
     return tuple(found)
+
+
+def require_triggers(
+    one: LiveFunction | FunctionRecord, values: Values, *, takes_today: bool
+) -> tuple[str, ...]:
+    triggers = find_triggers(one, values, takes_today=takes_today)
+    if triggers is None:
+        raise FabricError(unknown_trigger_problem(one.name, "deploy this function too"))
+    return triggers
 
 
 def find_triggers(

@@ -39,7 +39,7 @@ from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy import order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.past_environment import PastEnvironment, PastFunction, find_versions_to_restore
-from fabric.tasks.release import list_functions_to_release
+from fabric.tasks.release import list_functions_to_release, require_triggers
 
 _VERSION = "1"
 _NO_TAGS = hash_fields((repr(()),))
@@ -194,9 +194,8 @@ class RestoreKind:
         capacity = replace(
             today.capacity, reserved_concurrency=reserved, provisioned_concurrency=provisioned
         )
-        values = replace(
-            today, triggers=one.triggers, layers=one.layers, env=env, capacity=capacity
-        )
+        triggers = require_triggers(one, today, takes_today=self._tools.takes_today)
+        values = replace(today, triggers=triggers, layers=one.layers, env=env, capacity=capacity)
         order = order_of(one.name, artifact, plain, values)
         return replace(order, version=one.resource_id)
 

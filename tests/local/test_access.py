@@ -12,11 +12,13 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from fabric.local.access import (
     AccessState,
     Denied,
+    EventForm,
     FunctionRule,
     Limit,
     TokenRule,
     Verdict,
     check_token,
+    has_token_form,
     read_identity,
     read_verdict,
 )
@@ -76,6 +78,17 @@ def head(query: str = "", **headers: str) -> RequestHead:
 
 def checked(text: str) -> Verdict:
     return check_token(head(Authorization=f"Bearer {text}"), RULE, keys(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "token", "fits"),
+    [("", "a", True), ("[a-z]+", "a", True), ("[a-z]+", "1", False), ("(", "1", True)],
+)
+def test_a_pattern_that_is_valid_only_for_aws_is_not_applied(
+    pattern: str, token: str, *, fits: bool
+) -> None:
+    rule = FunctionRule(name="check", function="check", form=EventForm.TOKEN, pattern=pattern)
+    assert has_token_form(rule, token) is fits
 
 
 def test_a_valid_token_gives_its_claims_as_texts() -> None:

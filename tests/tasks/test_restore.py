@@ -12,6 +12,7 @@ from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError
 from fabric.model.records.endings import take_snapshot
 from fabric.model.records.record import Mode, Record
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.providers.core.contract import LiveFunction
 from fabric.tasks.restore import RestoreKind, with_place
 from tests.support.records import SHA256, function, record
@@ -58,6 +59,20 @@ def test_a_function_is_ordered_as_it_was(deploys: Deploys) -> None:
     assert order.version == "3"
     assert order.mark == mark_of("old", NOW.salt)
     assert not order.only_version
+
+
+def test_no_placeholder_of_a_secret_in_a_trigger_is_ordered(deploys: Deploys) -> None:
+    settings = (*OLD.settings, ("triggers", "h1"))
+    old = replace(OLD, triggers=(f'{{"queue": "{REDACTED}"}}',), settings=settings)
+    deploys.old = replace(take_snapshot(NOW), functions=(old,))
+    with pytest.raises(FabricError) as raised:
+        run(deploys, "hello", function="hello")
+    assert (raised.value.first.code, deploys.provider.calls) == ("deploy/unknown-trigger", [])
+    today = deploys.known["hello"]
+    spec = ("hello", (("triggers", "h1"),), ())
+    deploys.known["hello"] = replace(today, triggers=('{"queue": "hush"}',), spec=spec)
+    run(deploys, "hello", function="hello")
+    assert deploys.provider.orders[0].triggers == ('{"queue": "hush"}',)
 
 
 def test_the_record_has_the_old_function_at_its_new_place(deploys: Deploys) -> None:

@@ -6,7 +6,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.command import start_command
-from fabric.app.image_kinds import drop_image_tasks, existing_image_problem
+from fabric.app.image_kinds import (
+    EXISTING_IMAGE,
+    drop_image_tasks,
+    existing_image_problem,
+    is_built_here,
+)
 from fabric.app.invoking.layer_folders import LayerArchive
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
@@ -20,7 +25,7 @@ from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Task
-from fabric.model.task_id import is_kind, name_of
+from fabric.model.task_id import name_of
 from fabric.runtimes.build import Runtimes
 
 NO_FUNCTIONS = Problem(
@@ -81,16 +86,18 @@ def build_artifacts(
         graph = drop_image_tasks(work.graph)
         result = run_graph(session, GraphJob(work.info, graph), make_listeners)
         info = add_cache_warnings(work.info, work.graph, session)
+    broken = dict(_list_broken_functions(result))
+    unbuilt = (one for one in broken.values() if one.code == EXISTING_IMAGE)
     return Artifacts(
         packages=dict(_list_packages(result, workspace)),
-        broken=dict(_list_broken_functions(result)),
+        broken=broken,
         layers=_group_layers(result, workspace),
         looked_at=frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
         searched=frozenset(workspace / path for path in _list_searched_folders(result)),
         root=workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
         began=command.caches.started_ns,
         is_whole=all(outcome.trace is not None for _, outcome in result.rows),
-        warnings=(*info.warnings, *result.warnings, *_list_existing_images(result)),
+        warnings=(*info.warnings, *result.warnings, *unbuilt),
         interrupted=result.interrupted,
     )
 
@@ -101,7 +108,7 @@ def _list_outcomes(result: RunResult, kind: str) -> Iterator[tuple[Task, Outcome
 
 def _list_packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, PackagedFunction]]:
     for task, outcome in _list_outcomes(result, "package"):
-        if outcome.output is not None and _is_built_here(task):
+        if outcome.output is not None and is_built_here(task):
             [file] = outcome.output.files
             path = workspace / task.inputs.shown_in / file.path
             handler = outcome.output.fact("handler")
@@ -122,10 +129,6 @@ def _group_layers(result: RunResult, workspace: Path) -> PackagedLayers:
     return PackagedLayers(archives, broken)
 
 
-def _is_built_here(task: Task) -> bool:
-    return any(is_kind(need, "build") for need in task.needs)
-
-
 def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     """List the functions that could not be packaged, because of their build or vendored
     packages."""
@@ -137,18 +140,12 @@ def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
         for problem in outcome.problems
     ]
     for task, outcome in _list_outcomes(result, "package"):
-        if not _is_built_here(task):
+        if not is_built_here(task):
             yield task.inputs.function, existing_image_problem(task.inputs.function)
         elif outcome.output is None:
             build = builds.get(task.inputs.function)
             own = build.problems if build else ()
             yield task.inputs.function, next(iter((*own, *shared, *outcome.problems, _UNKNOWN)))
-
-
-def _list_existing_images(result: RunResult) -> Iterator[Problem]:
-    for task, _ in _list_outcomes(result, "package"):
-        if not _is_built_here(task):
-            yield existing_image_problem(task.inputs.function)
 
 
 _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")

@@ -164,6 +164,6 @@ _OPTIONAL = (
 FUNCTION = Fields(
     (_NAME, _ENTRY, _IMAGE, *_OPTIONAL), one_of=("entry", "image"), definition="function"
 )
-# In a stage's overlay only the name is needed: the rest is laid over what stands.
+# In an overlay of a stage, only the name is required.
 FUNCTION_OVERLAY = Fields((_NAME, _ENTRY, _IMAGE, *_OPTIONAL), definition="function")
 FUNCTION_DEFAULTS = Fields(_OPTIONAL)

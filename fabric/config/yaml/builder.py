@@ -66,19 +66,17 @@ class _Anchored:
         self.node, self.weight, self.height = node, weight, height
 
 
-_RESOLVER, _CONSTRUCTOR = Resolver(), SafeConstructor()
-
-
 def interpret_yaml_1_1(text: str) -> Value:
     """Interpret an unquoted scalar by YAML 1.1: `yes` is true, and `010` is 8. Dates stay text."""
-    resolved: str = _RESOLVER.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    constructor = SafeConstructor()
+    resolved: str = Resolver().resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     tag = resolved.rpartition(":")[2]
     if tag == "bool":
-        return bool(_CONSTRUCTOR.construct_yaml_bool(ScalarNode(tag, text)))
+        return bool(constructor.construct_yaml_bool(ScalarNode(tag, text)))
     if tag == "int":
         if len(text) > LONGEST_NUMBER:
             raise NumberTooLongError
-        return int(_CONSTRUCTOR.construct_yaml_int(ScalarNode(tag, text)))
+        return int(constructor.construct_yaml_int(ScalarNode(tag, text)))
     return text if tag == "str" else interpret_scalar(text)
 
 

@@ -398,5 +398,5 @@ FUNCTION_RULES: Rules = {
     "SourceKMSKeyArn": lose_because("archives are encrypted with the key of AWS"),
     "TenancyConfig": lose_because("tenant isolation is not supported"),
     "CapacityProviderConfig": lose_because("capacity providers are not supported"),
-    "ImageConfig": lose_because("fabric has no such setting of images"),
+    "ImageConfig": lose_because("settings of images are not supported"),
 }

@@ -16,7 +16,7 @@ from fabric.importing.draft import Fields
 from fabric.importing.packaging import find_handler_file, list_copied_data
 from fabric.importing.source import At
 
-_NO_SETTING = "fabric has no such setting of images"
+_NO_SETTING = "settings of images are not supported"
 _HINT = "use `package: {type: image}`, which builds the image from the entry"
 _BASE = re.compile(r"(?:public\.ecr\.aws/lambda|amazon/aws-lambda)[/-](nodejs|python):([0-9.]+)\S*")
 # The directory of the code.

@@ -79,7 +79,7 @@ def test_what_fabric_does_not_run_is_reported(dockerfile: str, reason: str) -> N
     ("image", "reason"),
     [
         ("path: ./, file: Other", "no file `Other`"),
-        ("path: ./, buildArgs: {A: b}", "no such setting of images"),
+        ("path: ./, buildArgs: {A: b}", "settings of images are not supported"),
     ],
 )
 def test_images_of_other_places_and_settings_are_reported(image: str, reason: str) -> None:
